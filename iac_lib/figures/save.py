@@ -38,7 +38,7 @@ def save(
 ) -> Path:
     """Write a figure as SVG and PNG and the data behind it as CSV.
 
-    Saving the same figure again gives the same bytes.
+    Saving the same figure again gives the same bytes. It fixes the figure's layout.
 
     Parameters
     ----------
@@ -76,6 +76,9 @@ def save(
     stem = Path(directory) if directory is not None else figures_directory()
     with write_atomically(stem / f"{name}.csv") as path:
         table.to_csv(path, index=False, lineterminator="\n")
+    # A second pass of a layout engine moves the axes a little: lay out once, then hold still.
+    fig.draw_without_rendering()
+    fig.set_layout_engine("none")
     note = fig.text(0, 0, f"data: {source}", va="top", fontsize=7, color="0.5")
     try:
         for suffix, metadata in _METADATA.items():
