@@ -1,0 +1,68 @@
+# Everything runs from a virtual environment that the first target makes; nothing else is needed
+# than Python 3.10 or newer and make.
+PYTHON ?= python3
+VENV ?= .venv
+PROFILE ?= quick
+# Names of single notebooks, such as 05_cache_hit_rate; all of them if empty.
+NOTEBOOKS ?=
+CHROMIUM ?= /usr/bin/chromium
+
+BIN := $(VENV)/bin
+comma := ,
+space := $(subst ,, )
+
+# uv does not read pip's configuration: hand it the local wheel folders that pip would look in.
+PIP_LINKS = $(shell $(PYTHON) -m pip config get global.find-links 2>/dev/null)
+LINKS = $(subst $(space),$(comma),$(strip $(PIP_LINKS)))
+INSTALL = $(if $(LINKS),UV_FIND_LINKS=$(LINKS)) $(BIN)/uv pip install --quiet --python $(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help setup figures test lab doctor bench browser lint environment clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.notebooks ## Make .venv and install the library and what the notebooks need
+
+figures: $(VENV)/.notebooks ## Run the notebooks and write figures/ (PROFILE=quick|traces|paper)
+	$(BIN)/python -m iac_lib.notebooks --profile $(PROFILE) $(NOTEBOOKS)
+
+test: $(VENV)/.test ## Run all tests but the benchmarks and the browser's
+	$(BIN)/python -m pytest -m "not benchmark and not browser"
+
+lab: $(VENV)/.notebooks ## Open the notebooks in JupyterLab
+	$(BIN)/jupyter lab --ip=127.0.0.1 notebooks
+
+doctor: ## Say what this machine has, what it lacks and what to do
+	@$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m iac_lib.doctor
+
+bench: $(VENV)/.test ## Measure speed
+	$(BIN)/python -m pytest -m benchmark -s
+
+browser: $(VENV)/.test ## Move the notebooks' sliders in a real browser
+	@test -x "$(CHROMIUM)" || { echo "No Chromium at $(CHROMIUM). On Debian or Ubuntu: \
+	apt-get install chromium; elsewhere: make browser CHROMIUM=/path/to/chromium"; exit 1; }
+	CHROMIUM=$(CHROMIUM) $(BIN)/python -m pytest -m browser
+
+lint: $(VENV)/.test ## Check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+environment: $(VENV)/.test ## Write environment.yml anew from pyproject.toml
+	$(BIN)/pyproject2conda yaml --extra notebooks --name iac-lib --python-include infer \
+	    --header --custom-command "make environment" --output environment.yml --overwrite force
+
+clean: ## Remove what was built, the environment too
+	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis *.egg-info
+
+$(BIN)/uv:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.5"
+
+$(VENV)/.notebooks: pyproject.toml | $(BIN)/uv
+	$(INSTALL) --editable ".[notebooks]"
+	touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/uv
+	$(INSTALL) --editable ".[test]"
+	touch $@

@@ -1,0 +1,82 @@
+"""One look for every figure: a policy keeps its colour, marker and dash wherever it appears."""
+
+import hashlib
+from importlib.resources import as_file, files
+from types import MappingProxyType
+
+import matplotlib.pyplot as plt
+
+from iac_lib.figures.save import save
+
+__all__ = ["POLICY_STYLE", "label", "policy_style", "save", "use_style"]
+
+# Okabe-Ito: told apart with the common colour-vision deficiencies.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, VERMILLION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+
+_LONG_DASH, _DASH_DOT_DOT = (0, (7, 2)), (0, (4, 1.5, 1, 1.5, 1, 1.5))
+
+_LOOK = {
+    # name: (display name, colour, marker, line style)
+    "lru": ("LRU", BLACK, "s", "--"),
+    "lfu": ("LFU", ORANGE, "^", "-."),
+    "slru": ("SLRU", SKY, "v", ":"),
+    "gdsf": ("GDSF", PURPLE, "D", "-."),
+    "lpc": ("LPC", BLUE, "P", "-"),
+    "wa": ("WA", GREEN, "X", "--"),
+    "t-lru": ("T-LRU", SKY, "<", _LONG_DASH),
+    "full-horizon": ("Full horizon", ORANGE, "h", _DASH_DOT_DOT),
+    "iac": ("IAC", VERMILLION, "o", "-"),
+    "iac-no-intent": ("IAC without intent", VERMILLION, "d", ":"),
+    "tb": ("TB", GREEN, ">", "-"),
+    "tb+s": ("TB+S", PURPLE, "p", "-"),
+    "min": ("MIN", BLACK, "*", ":"),
+    "optimum": ("Optimum", BLACK, "H", "-"),
+}
+
+POLICY_STYLE = MappingProxyType(
+    {
+        policy: MappingProxyType({"color": color, "marker": marker, "linestyle": line})
+        for policy, (_, color, marker, line) in _LOOK.items()
+    }
+)
+"""Keyword arguments for `Axes.plot`, by policy name."""
+
+
+def policy_style(policy: str) -> dict[str, object]:
+    """Return the look of a policy as keyword arguments for `Axes.plot`.
+
+    Parameters
+    ----------
+    policy
+        A policy's name, such as ``"lru"``. A name that is not in `POLICY_STYLE` gets a look
+        that depends on the name alone, not on which figure asks first.
+
+    Returns
+    -------
+    dict
+        ``color``, ``marker`` and ``linestyle``.
+    """
+    if policy in POLICY_STYLE:
+        return dict(POLICY_STYLE[policy])
+    # hash() differs between processes.
+    digest = hashlib.sha256(policy.encode()).digest()
+    colors = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+    lines = ("-", "--", "-.", ":", _LONG_DASH, _DASH_DOT_DOT)
+    markers = ("8", "1", "2", "3", "4", "+", "x", "|", "_")
+    return {
+        "color": colors[digest[0] % len(colors)],
+        "marker": markers[digest[1] % len(markers)],
+        "linestyle": lines[digest[2] % len(lines)],
+    }
+
+
+def label(policy: str) -> str:
+    """Return the name a reader sees for a policy; an unknown name is its own label."""
+    return _LOOK[policy][0] if policy in _LOOK else policy
+
+
+def use_style() -> None:
+    """Make this kit's look the default of every figure drawn from here on."""
+    with as_file(files("iac_lib.figures") / "style.mplstyle") as path:
+        plt.style.use(path)

@@ -1,0 +1,1 @@
+"""Execute the notebooks: ``python -m iac_lib.notebooks --profile quick``."""
