@@ -19,6 +19,7 @@ from iac_lib.traces.starts import Diurnal, OnOff, OriginalTimes, Pareto, Poisson
 
 __all__ = [
     "ConstantDelays",
+    "Delays",
     "Diurnal",
     "LogNormalDelays",
     "OnOff",
@@ -26,6 +27,7 @@ __all__ = [
     "OriginalTimes",
     "Pareto",
     "Poisson",
+    "Starts",
     "limit_context",
     "schedule",
 ]
