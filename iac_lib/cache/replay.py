@@ -19,7 +19,9 @@ from iac_lib.cache.radix import (
     INDEX_KINDS,
     NODE,
     ROOT,
+    SCAN,
     C,
+    Tree,
     attach,
     deepest_held,
     detach,
@@ -102,7 +104,7 @@ def replay(
     *,
     service_s: np.ndarray | float | None = None,
     record_victims: bool = False,
-    index: str | None = None,
+    scan: bool = False,
 ) -> ReplayResult:
     """Replay `trace` through a radix cache of `capacity_tokens` under `policy`.
 
@@ -117,39 +119,54 @@ def replay(
         Seconds for which a request keeps its path locked; None: it locks nothing.
     record_victims : bool
         Also return every eviction, in order.
-    index : str or None
-        Override the policy's index kind (``scan`` is always exact, and slow).
+    scan : bool
+        Look at every leaf at every eviction instead of using the policy's index: the
+        same victims, slower.
 
     Raises
     ------
     ValueError
         If the capacity or a service time is not positive, or the policy is not fitted.
     """
-    if capacity_tokens < 1:
-        raise ValueError(f"capacity_tokens = {capacity_tokens}; a cache needs at least 1 token")
-    kind = INDEX_KINDS[index or policy.index]
-    segments, n = trace.segments, len(trace)
-    requests = read_requests(trace, policy, service_s)
-    params = policy.params()
-    slots = min(capacity_tokens, len(segments.parent), 2 * n) + 2
-    uses = NextUses(np.zeros(1, np.int64), np.zeros(0, np.int32))
-    if policy.needs_future:
-        uses = find_next_uses(segments.parent, segments.leaf)
-    tree = make_tree(segments.parent, segments.depth_tokens, slots, policy.needs_future)
-    priority, expires_s, group = compile_policy(type(policy))
-    width = len(policy.priority(PROBE, 0.0, params))
-    groups = policy.count_groups() if kind == GROUPED else 1
-    ranks = make_index(slots, width, groups, kind == EXPIRING)
-    hits, used = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    victims = np.empty((2 * n + 1 if record_victims else 0, 3), np.int64)
-    gone = run(
-        requests, uses, tree, ranks, kind, int(capacity_tokens),
-        priority, expires_s, group, params, hits, used, victims,
-    )  # fmt: skip
-    frame = pd.DataFrame(victims[:gone], columns=["request", "depth_tokens", "tokens"])
+    run_ = simulate(trace, policy, capacity_tokens, service_s, record_victims, scan, len(trace))
+    _, requests, hits, used, victims = run_
+    frame = pd.DataFrame(victims, columns=["request", "depth_tokens", "tokens"])
     return ReplayResult(
         policy.name, trace.name, int(capacity_tokens), requests.input_tokens, hits, used, frame
     )
+
+
+def simulate(
+    trace: Trace,
+    policy: Policy,
+    capacity_tokens: int,
+    service_s: np.ndarray | float | None,
+    record_victims: bool,
+    scan: bool,
+    stop: int,
+) -> tuple[Tree, Requests, np.ndarray, np.ndarray, np.ndarray]:
+    """Serve the first `stop` requests; return the tree they leave and what happened."""
+    if capacity_tokens < 1:
+        raise ValueError(f"capacity_tokens = {capacity_tokens}; a cache needs at least 1 token")
+    kind = SCAN if scan else INDEX_KINDS[policy.index]
+    segments = trace.segments
+    requests = Requests(*(column[:stop] for column in read_requests(trace, policy, service_s)))
+    params = policy.params()
+    uses = NextUses(np.zeros(1, np.int64), np.zeros(0, np.int32))
+    if policy.needs_future:
+        uses = find_next_uses(segments.parent, segments.leaf)
+    slots = min(capacity_tokens, len(segments.parent)) + 2
+    tree = make_tree(segments.parent, segments.depth_tokens, slots, policy.needs_future)
+    width = len(policy.priority(PROBE, 0.0, params))
+    groups = policy.count_groups() if kind == GROUPED else 1
+    ranks = make_index(slots, width, groups, kind == EXPIRING)
+    hits, used = np.zeros(stop, np.int64), np.zeros(stop, np.int64)
+    victims = np.empty((2 * stop if record_victims else 0, 3), np.int64)
+    gone = run(
+        requests, uses, tree, ranks, kind, int(capacity_tokens),
+        *compile_policy(type(policy)), params, hits, used, victims, trace.column("arrival_s"),
+    )  # fmt: skip
+    return tree, requests, hits, used, victims[:gone]
 
 
 @cache
@@ -183,9 +200,12 @@ def read_requests(trace: Trace, policy: Policy, service_s: np.ndarray | float | 
 @njit(nogil=True, error_model="numpy")
 def run(
     requests, uses, tree, index, kind, capacity,
-    priority, expires_s, group, p, hits, used, victims,
+    priority, expires_s, group, p, hits, used, victims, arrivals,
 ):  # fmt: skip
-    """Serve every request in order; fill `hits`, `used`, `victims`; return evictions."""
+    """Serve every request in order; fill `hits`, `used`, `victims`; return evictions.
+
+    `arrivals` are the times of the whole trace, which the requests may be the start of.
+    """
     oracle = tree.upcoming_s.size > 0
     nodes, state = tree.nodes, tree.state
     gone = 0
@@ -197,7 +217,7 @@ def run(
             unlock(tree, index, kind, node, now, priority, expires_s, group, p)
         leaf = np.int64(requests.leaf[r])
         if oracle:
-            foresee(tree, requests, uses, r)
+            foresee(tree, requests, uses, r, arrivals)
 
         matched = np.int64(deepest_held(tree, leaf))
         found = tree.depth[matched] if matched != NONE else 0
@@ -246,12 +266,12 @@ def run(
 
 
 @njit(nogil=True, cache=True)
-def foresee(tree, requests, uses, r):
+def foresee(tree, requests, uses, r, arrivals):
     """Update when the segments on request r's path are needed next."""
     segment, entry = np.int64(requests.leaf[r]), uses.starts[r]
     while segment != NONE:
         following = uses.requests[entry]
-        tree.upcoming_s[segment] = requests.arrival_s[following] if following != NEVER else np.inf
+        tree.upcoming_s[segment] = arrivals[following] if following != NEVER else np.inf
         segment = np.int64(tree.above[segment])
         entry += 1
 
@@ -267,4 +287,5 @@ def fill(tree, requests, r, parent, matched, leaf, now):
     v.score = requests.score[r]
     v.context_tokens = tree.depth[leaf]
     v.inflation = tree.inflation[0]
+    v.next_use_s = np.inf
     refresh_next_use(tree, tree.holder[leaf])

@@ -25,7 +25,7 @@ class FullHorizonParams(NamedTuple):
     horizon_s: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FullHorizon(Policy):
     """Probability that the next turn comes within the horizon, given the age; then size.
 

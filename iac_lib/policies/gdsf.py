@@ -12,7 +12,7 @@ class GDSFParams(NamedTuple):
     cost_is_tokens: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GDSF(Policy):
     """Priority L + hits * cost / size, where L is the priority of the last victim.
 

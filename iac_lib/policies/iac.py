@@ -31,7 +31,7 @@ class IACParams(NamedTuple):
     recency_used: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IAC(Policy):
     """Keep what is young for its (intent, turn), likely to be reused, and large.
 

@@ -8,7 +8,7 @@ from typing import Any
 from iac_lib.policies.policy import Policy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LFU(Policy):
     """Evict what was used least often; among equals the least recently used.
 

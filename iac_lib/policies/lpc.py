@@ -19,7 +19,7 @@ class LPCParams(NamedTuple):
     decay_per_s: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LPC(Policy):
     """Evict the lowest probability of continuing, given how long nothing came.
 

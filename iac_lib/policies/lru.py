@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from iac_lib.policies.policy import Policy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LRU(Policy):
     """Evict what was used longest ago."""
 
@@ -23,7 +23,7 @@ class SLRUParams(NamedTuple):
     threshold: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SLRU(Policy):
     """LRU in two segments: nodes used at least `threshold` times are protected (SGLang).
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from iac_lib.policies.policy import Policy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MIN(Policy):
     """Belady: evict the node whose next use is farthest away; never used again first."""
 
@@ -32,7 +32,7 @@ class ThresholdParams(NamedTuple):
     threshold_s: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TB(Policy):
     """Threshold-Belady: nodes not needed within the threshold go first, by LRU.
 
@@ -67,7 +67,7 @@ class TB(Policy):
         return node.next_use_s - p.threshold_s
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TBS(TB):
     """TB+S, the oracle IAC imitates: as `TB`, but among equals the smallest goes first."""
 

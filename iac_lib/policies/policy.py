@@ -50,7 +50,7 @@ class NoParams(NamedTuple):
     unused: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Policy:
     """Base of all policies; see the module docstring for the contract."""
 

@@ -17,7 +17,7 @@ class TLRUParams(NamedTuple):
     spare_tokens: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TLRU(Policy):
     """LRU after the tokens that a conversation can lose and still start in time.
 

@@ -23,7 +23,7 @@ class WAParams(NamedTuple):
     rate: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WA(Policy):
     """Probability that a node of its category is reused within the next five seconds.
 
