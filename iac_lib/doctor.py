@@ -56,7 +56,7 @@ def check_dependencies() -> Iterator[Check]:
         return
     modules: dict[str, str] = {}
     for module, distributions in importlib.metadata.packages_distributions().items():
-        for distribution in distributions:
+        for distribution in distributions if not module.startswith("_") else ():
             modules.setdefault(_normal(distribution), module)
     for requirement in map(Requirement, declared):
         extra = _extra(str(requirement.marker or ""))
