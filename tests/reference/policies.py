@@ -78,20 +78,21 @@ def full_horizon(
     def priority(node: Node, now: float) -> tuple[float, float]:
         p, m, s = (lookup(table, node.intent, node.turn) for table in (reuse, mu, sigma))
         age = now - node.created_s
-        done, soon = lognormal_cdf(age, m, s), lognormal_cdf(age + horizon_s, m, s)
-        left = 1 - p * done
-        return (p * (soon - done) / left if left > 0 else 0.0, node.tokens)
+        alive, later = survival(age, m, s), survival(age + horizon_s, m, s)
+        left = 1 - p + p * alive  # 1 - P F, without losing the tail where F rounds to 1
+        return (p * (alive - later) / left if left > 0 else 0.0, node.tokens)
 
     return priority
 
 
-def lognormal_cdf(x: float, mu: float, sigma: float) -> float:
-    """P(delay <= x); a step where sigma is 0."""
+def survival(x: float, mu: float, sigma: float) -> float:
+    """P(delay > x) of a log-normal delay; half at the median, also in the limit sigma = 0."""
     if x <= 0:
-        return 0.0
-    if sigma == 0:
-        return float(math.log(x) >= mu)
-    return 0.5 * (1 + math.erf((math.log(x) - mu) / (sigma * math.sqrt(2))))
+        return 1.0
+    later = math.log(x) - mu
+    if sigma == 0 or later == 0:
+        return 0.5 if later == 0 else float(later < 0)
+    return 0.5 * math.erfc(later / (sigma * math.sqrt(2)))
 
 
 def wa(probability: np.ndarray, rate: np.ndarray) -> Priority:

@@ -184,7 +184,11 @@ def test_full_horizon_is_a_conditional_probability() -> None:
     assert priority(seen, 10.0) == (pytest.approx(1 / 3), 10)
     assert priority(seen, 0.0) == (pytest.approx(0.5), 10)
     certain = policies.full_horizon(ones, math.log(10.0) * ones, 0 * ones, 5.0)
-    assert [certain(seen, now)[0] for now in (0.0, 5.0, 9.0, 10.0)] == [0, 1, 1, 0]
+    # At the only possible delay it counts as half come; what is left of a sure follow-up is sure.
+    assert [certain(seen, now)[0] for now in (0.0, 5.0, 9.0, 10.0, 11.0)] == [0, 0.5, 1, 1, 0]
+    # Far in the tail, where 1 - F would round to 0, a sure follow-up is still to come.
+    sure = policies.full_horizon(ones, math.log(1.0) * ones, 0.5 * ones, 1e6)
+    assert sure(seen, 100.0)[0] == pytest.approx(1)
 
 
 def test_optimum_keeps_what_is_used_next() -> None:
