@@ -53,8 +53,7 @@ def read_jsonl(path: str | Path, longest_line: int = LONGEST_LINE) -> Iterator[t
 def read_lines(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
     """Yield (line number, bytes of the line)."""
     row = 0
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-    with opened as lines:
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as lines:
         while True:
             row += 1
             raw = read_line(lines, str(path), row, longest)

@@ -72,6 +72,7 @@ def to_seconds(
 
 def question_unit(times: list[float], rows: list[int], expected: str, source: str) -> None:
     """Raise `TraceError` if `times` do not look like `expected`."""
+    last = {"row": rows[-1], "column": "timestamp", "value": times[-1]} if times else {}
     span = (times[-1] - times[0]) * SECONDS[expected] if times else 0
     rate = len(times) / span if span > 0 and len(times) >= ENOUGH else None
     if expected == "ms":
@@ -86,7 +87,7 @@ def question_unit(times: list[float], rows: list[int], expected: str, source: st
             )
     elif rate is not None and rate < SLOWEST_PER_S and all(isinstance(t, int) for t in times):
         problem = f"would mean {rate:.2g} requests/s: times seem to be in milliseconds"
-        refuse_unit(problem, "ms", "s", source, row=rows[-1], column="timestamp", value=times[-1])
+        refuse_unit(problem, "ms", "s", source, **last)
 
 
 def refuse_unit(problem: str, seems: str, expected: str, source: str, **where: object) -> None:
