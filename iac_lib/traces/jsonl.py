@@ -150,3 +150,16 @@ def need(
     if least is not None and not value >= least:
         raise TraceError(source, f"must be at least {least}", value=value, **where)
     return value
+
+
+def parse_number(
+    record: dict, field: str, kind: type, source: str, row: int, *, least: float | None = None
+):
+    """Return a field that holds a number as text, checked as by `need`."""
+    text = need(record, field, str, source, row)
+    try:
+        number = kind(text)
+    except ValueError as error:
+        problem = f"must be a number of type {kind.__name__}"
+        raise TraceError(source, problem, row=row, column=field, value=text) from error
+    return need({field: number}, field, kind, source, row, least=least)

@@ -81,10 +81,10 @@ def read_trace(path: str | Path) -> Trace:
     """
     source = str(path)
     try:
-        table = pq.read_table(Path(path).open("rb"))
-    except (pa.ArrowInvalid, pa.ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+        table = pq.read_table(path)
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
         raise TraceError(source, f"is no whole Parquet file; write it again ({error})") from error
     about = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
     if about.get("version") != VERSION:
