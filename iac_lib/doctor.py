@@ -71,7 +71,9 @@ def check_dependencies() -> Iterator[Check]:
             if version not in requirement.specifier:
                 problem = f"{version} is outside {requirement.specifier}"
             elif not extra:
-                importlib.import_module(modules[_normal(requirement.name)])
+                # Python 3.10 knows the modules of some packages only.
+                module = modules.get(_normal(requirement.name), requirement.name.replace("-", "_"))
+                importlib.import_module(module)
         except importlib.metadata.PackageNotFoundError:
             problem = "not installed"
         except Exception as error:  # a broken binary may raise anything on import

@@ -66,7 +66,8 @@ class OnlineStatistics:
         self.intents, self.max_turn = intents, max_turn
         self.now_s = -math.inf
         self.open: dict[Hashable, Record] = {}
-        self.silence: deque[tuple[float, Hashable]] = deque()  # when an id was last seen
+        # Time and length of the record at every request: a later one outdates the earlier.
+        self.silence: deque[tuple[float, Hashable, int]] = deque()
         self.completed: deque[Record] = deque()
         shape = (intents + 1, max_turn + 1)
         self.reached, self.continued = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
@@ -95,12 +96,12 @@ class OnlineStatistics:
         self.advance(now_s)
         record = self.open.get(conversation_id)
         if record is None:
-            self.open[conversation_id] = Record(now_s, intent, [turn])
+            record = self.open[conversation_id] = Record(now_s, intent, [turn])
         else:
             record.log_delays.append(math.log(max(now_s - record.last_s, MIN_DELAY_S)))
             record.last_s, record.intent = now_s, intent
             record.turns.append(turn)
-        self.silence.append((now_s, conversation_id))
+        self.silence.append((now_s, conversation_id, len(record.turns)))
 
     def advance(self, now_s: float) -> None:
         """Move the clock and complete every conversation that has been silent too long.
@@ -114,9 +115,9 @@ class OnlineStatistics:
             raise ValueError(f"time runs backwards: {now_s} s after {self.now_s} s")
         self.now_s = now_s
         while self.silence and now_s - self.silence[0][0] > self.timeout_s:
-            seen_s, conversation_id = self.silence.popleft()
-            record = self.open.get(conversation_id)
-            if record is not None and record.last_s == seen_s:
+            _, conversation_id, length = self.silence.popleft()
+            record = self.open[conversation_id]
+            if length == len(record.turns):
                 del self.open[conversation_id]
                 self.complete(record)
 

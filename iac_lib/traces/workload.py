@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Literal
 
 import numpy as np
 import yaml
@@ -84,7 +85,11 @@ def read_parameters(name: str) -> dict:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def build_workload(shape: str, drift: bool = True) -> Workload:
+def build_workload(
+    shape: str,
+    drift: bool = True,
+    length_of: Literal["conversation", "turn"] = "conversation",
+) -> Workload:
     """Return the workload whose expected turns and lengths are the published ones.
 
     Two things are solved for numerically: a constant in the log-odds of a follow-up (mean
@@ -93,18 +98,22 @@ def build_workload(shape: str, drift: bool = True) -> Workload:
 
     Parameters
     ----------
-    shape : {"wildchat-shaped", "sharechat-shaped"}
+    shape : {"wildchat-shaped", "sharechat-shaped", "lmsys-shaped"}
     drift : bool
         Whether intents, follow-ups and delays change with the hour (IAC, Insight 3).
+    length_of : {"conversation", "turn"}
+        What the published mean length is the length of.
 
     Raises
     ------
     ValueError
-        If there is no such shape.
+        If there is no such shape or reading.
     """
     shapes, intents = read_parameters("shapes"), read_parameters("intents")
     if shape not in shapes:
         raise ValueError(f"shape must be one of {', '.join(shapes)}; got {shape!r}")
+    if length_of not in ("conversation", "turn"):
+        raise ValueError(f"length_of must be conversation or turn, got {length_of!r}")
     s = shapes[shape]
     p = {key: np.array([float(i[key]) for i in intents.values()]) for key in intents["chitchat"]}
 
@@ -129,8 +138,9 @@ def build_workload(shape: str, drift: bool = True) -> Workload:
     calibrated = follow(brentq(excess_turns, -10, 5))
     turns = expected_turns(arrivals, mix, calibrated, s["switch"])
     weight = normalise(turns)
-    user_mean = s["length"] * s["user_share"]
-    output_mean = s["length"] - user_mean
+    turn_mean = s["length"] / (s["turns"] if length_of == "conversation" else 1)
+    user_mean = turn_mean * s["user_share"]
+    output_mean = turn_mean - user_mean
     return Workload(
         intents=tuple(intents),
         arrivals=arrivals,

@@ -46,6 +46,8 @@ def jupyter_lab(root: Path, home: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += ["--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"]
     command += [f"--ServerApp.root_dir={root}", "--IdentityProvider.token="]
+    # The tests ask the page itself whether its kernel is ready.
+    command += ["--LabApp.expose_app_in_browser=True"]
     log = home / "jupyterlab.log"
     with log.open("w") as output:
         server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)

@@ -13,6 +13,11 @@ _STATE = """() => [
     [...document.querySelectorAll('.iac-label')].map(label => label.innerText).join(),
     [...document.querySelectorAll('img.iac-image, .iac-image img')].map(image => image.src).join(),
 ]"""
+_CONNECTED = """() => {
+    const context = window.jupyterapp?.shell.currentWidget?.sessionContext;
+    return context?.isReady && context.session?.kernel?.connectionStatus === 'connected'
+        && context.session.kernel.status === 'idle';
+}"""
 
 
 class NotebookPage:
@@ -22,9 +27,8 @@ class NotebookPage:
         self.page = page
         page.goto(f"{address}/lab/tree/{path}?reset", wait_until="domcontentloaded")
         page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=60_000)
-        page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').first.wait_for(
-            timeout=60_000
-        )
+        # The page says "idle" before it has a kernel, and asks for one if told to run too early.
+        page.wait_for_function(_CONNECTED, timeout=60_000)
 
     def run_all(self, timeout_s: float = 60) -> None:
         """Run every cell and wait until the label, the image and a slider are there."""

@@ -143,6 +143,14 @@ def test_old_conversations_leave_without_a_trace():
     assert not online.open and not online.silence
 
 
+def test_simultaneous_requests_complete_in_order_of_their_last_one():
+    online = OnlineStatistics(window=1, timeout_s=10, intents=2)
+    for conversation, turn, intent in [("x", 1, 0), ("y", 1, 0), ("x", 2, 1)]:
+        online.observe(conversation, turn, intent, 0.0)
+    online.advance(11)
+    assert online.snapshot().reached[1].tolist() == [0, 1, 1, 0]  # x is the newest
+
+
 def test_bad_input_is_refused():
     online = OnlineStatistics(intents=2)
     online.observe("x", 1, 1, 10.0)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iac_lib.traces.arrivals import (
@@ -149,6 +149,7 @@ def test_impossible_parameters_are_refused(make):
         make()
 
 
+@settings(deadline=None)
 @given(
     lengths=st.lists(st.integers(1, 6), min_size=1, max_size=30),
     starts=st.sampled_from(STARTS),

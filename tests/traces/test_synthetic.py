@@ -37,8 +37,15 @@ def test_published_means_are_met(large):
     published = yaml.safe_load(REPORTED.read_text(encoding="utf-8"))["iac"]["datasets"]
     wanted = published[large.name.removeprefix("synthetic ").removesuffix("-shaped")]
     assert len(large.turns) / len(large) == pytest.approx(wanted["avg_turns"], rel=0.02)
-    length = (large.turns["user_tokens"] + large.turns["output_tokens"]).mean()
-    assert length == pytest.approx(wanted["avg_length"], rel=0.02)
+    tokens = large.turns["user_tokens"].sum() + large.turns["output_tokens"].sum()
+    assert tokens / len(large) == pytest.approx(wanted["avg_length"], rel=0.03)
+
+
+def test_the_other_reading_of_length_is_per_turn_and_named():
+    turns = generate("wildchat-shaped", 100_000, seed=1, length_of="turn")
+    length = (turns.turns["user_tokens"] + turns.turns["output_tokens"]).mean()
+    assert length == pytest.approx(736, rel=0.02)
+    assert turns.name == "synthetic wildchat-shaped, length per turn"
 
 
 def test_it_says_synthetic_and_uses_the_taxonomy(large):
@@ -55,14 +62,17 @@ def test_every_turn_has_a_time_and_conversations_start_in_order(large):
     assert trace.name == large.name
 
 
+@pytest.mark.parametrize("length_of", ["conversation", "turn"])
 @pytest.mark.parametrize("drift", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_calibration_solves_for_the_expected_means(shape, drift):
-    w = build_workload(shape, drift)
+def test_calibration_solves_for_the_expected_means(shape, drift, length_of):
+    w = build_workload(shape, drift, length_of)
     wanted = read_parameters("shapes")[shape]
     turns = expected_turns(w.arrivals, w.mix, w.follow, w.switch)
     assert turns.sum() == pytest.approx(wanted["turns"], rel=1e-9)
-    mean = turns @ (w.user.mean() + w.output.mean()) / turns.sum()
+    mean = turns @ (w.user.mean() + w.output.mean())
+    if length_of == "turn":
+        mean /= turns.sum()
     assert mean == pytest.approx(wanted["length"], rel=1e-9)
 
 
@@ -168,3 +178,5 @@ def test_impossible_requests_are_refused():
         generate("lmsys-shaped", 10)
     with pytest.raises(ValueError, match="pace"):
         generate("wildchat-shaped", 10, pace=2.0)
+    with pytest.raises(ValueError, match="length_of"):
+        generate("wildchat-shaped", 10, length_of="word")
