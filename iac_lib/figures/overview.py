@@ -43,7 +43,8 @@ def draw_overview(nodes: pd.DataFrame, intents: Sequence[str], now_s: float) -> 
     ax.set_xlim(0, WIDTH)
     ax.set_ylim(0, HEIGHT)
     ax.axis("off")
-    lines = "the user's last queries\n→ text embedder (frozen)\n→ small classifier\n→ intent i, kept in the node"
+    lines = "the user's last queries\n→ text embedder (frozen)\n"
+    lines += "→ small classifier\n→ intent i, kept in the node"
     draw_part(ax, (0.1, 2.95), (2.5, 1.55), BLUE, "1  Intent classifier", lines)
     lines = "completed conversations\n→ for every (intent i, turn t):\n"
     lines += "    P(t+1 | i, t)   do they go on?\n    M(i, t)   how soon? (median)"
