@@ -1,4 +1,4 @@
-"""Save a figure together with the data behind it."""
+"""Save a figure together with the data behind it, or a table by itself."""
 
 import os
 from pathlib import Path
@@ -44,15 +44,8 @@ def save(
     ----------
     fig
         The figure. The source is written under it in small grey type.
-    name
-        File name without suffix.
-    data
-        The numbers drawn, one row per point. Named index levels become columns; an unnamed
-        index is left out. The CSV gains a column ``data`` that holds `source`.
-    source
-        The data set behind the numbers, such as ``"synthetic wildchat-shaped"``.
-    directory
-        Folder to write to; `figures_directory` by default.
+    name, data, source, directory
+        As `save_table`; `data` are the numbers drawn, one row per point.
 
     Returns
     -------
@@ -62,31 +55,61 @@ def save(
     Raises
     ------
     ValueError
-        If `source` or `data` is empty, if `data` has a column ``data`` that says otherwise, or
-        if `name` is not a plain file name.
+        As `save_table`.
     """
-    if not source.strip():
-        raise ValueError(f"figure {name!r} has no source: name the data set it was drawn from")
-    if data.empty:
-        raise ValueError(f"figure {name!r} has no data behind it: pass the numbers it shows")
-    if not name or Path(name).name != name:
-        raise ValueError(f"{name!r} is not a plain file name: put the folder in `directory`")
-    table = _with_source(name, data, source)
-
-    stem = Path(directory) if directory is not None else figures_directory()
-    with write_atomically(stem / f"{name}.csv") as path:
-        table.to_csv(path, index=False, lineterminator="\n")
+    folder = save_table(name, data, source, directory).parent
     # A second pass of a layout engine moves the axes a little: lay out once, then hold still.
     fig.draw_without_rendering()
     fig.set_layout_engine("none")
     note = fig.text(0, 0, f"data: {source}", va="top", fontsize=7, color="0.5")
     try:
         for suffix, metadata in _METADATA.items():
-            with mpl.rc_context(_RC), write_atomically(stem / f"{name}.{suffix}") as path:
+            with mpl.rc_context(_RC), write_atomically(folder / f"{name}.{suffix}") as path:
                 fig.savefig(path, metadata=metadata, bbox_inches="tight")
     finally:
         note.remove()
-    return stem / f"{name}.svg"
+    return folder / f"{name}.svg"
+
+
+def save_table(
+    name: str, data: pd.DataFrame, source: str, directory: str | Path | None = None
+) -> Path:
+    """Write a table as CSV.
+
+    Parameters
+    ----------
+    name
+        File name without suffix.
+    data
+        The numbers. Named index levels become columns; an unnamed index is left out. The CSV
+        gains a column ``data`` that holds `source`.
+    source
+        The data set behind the numbers, such as ``"synthetic wildchat-shaped"``.
+    directory
+        Folder to write to; `figures_directory` by default.
+
+    Returns
+    -------
+    Path
+        The CSV.
+
+    Raises
+    ------
+    ValueError
+        If `source` or `data` is empty, if `data` has a column ``data`` that says otherwise, or
+        if `name` is not a plain file name.
+    """
+    if not source.strip():
+        raise ValueError(f"{name!r} has no source: name the data set behind it")
+    if data.empty:
+        raise ValueError(f"{name!r} has no data behind it: pass the numbers it shows")
+    if not name or Path(name).name != name:
+        raise ValueError(f"{name!r} is not a plain file name: put the folder in `directory`")
+    table = _with_source(name, data, source)
+    folder = Path(directory) if directory is not None else figures_directory()
+    with write_atomically(folder / f"{name}.csv") as path:
+        table.to_csv(path, index=False, lineterminator="\n")
+    return folder / f"{name}.csv"
 
 
 def _with_source(name: str, data: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -95,7 +118,7 @@ def _with_source(name: str, data: pd.DataFrame, source: str) -> pd.DataFrame:
     if "data" in data.columns:
         if (data["data"] != source).any():
             raise ValueError(
-                f"figure {name!r}: column 'data' must hold the source {source!r} in every row; "
+                f"{name!r}: column 'data' must hold the source {source!r} in every row; "
                 "rename that column"
             )
         return data

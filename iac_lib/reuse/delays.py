@@ -5,7 +5,7 @@ Delays are in seconds, from arrival to arrival. Knows nothing of policies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +56,32 @@ def delay_pdf(delays: np.ndarray, limit_s: float = LIMIT_S, points: int = 200) -
     log_delay = np.log(np.maximum(delays[np.isfinite(delays)], MIN_DELAY_S))
     at = np.linspace(0, limit_s, points + 1)[1:]
     return pd.DataFrame({"delay_s": at, "pdf": gaussian_kde(log_delay)(np.log(at)) / at})
+
+
+def curves_by(
+    table: pd.DataFrame,
+    by: Sequence[str],
+    curve: Callable[[np.ndarray], pd.DataFrame],
+    least: int = 30,
+) -> pd.DataFrame:
+    """Return `curve` of the delays of every group, stacked, with the columns of `by` in front.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With ``delay_s`` and the columns of `by`.
+    by : sequence of str
+    curve : callable
+        `delay_cdf`, `delay_pdf` or `qq_points`.
+    least : int
+        Groups with fewer delays are left out.
+    """
+    parts = []
+    for names, rows in table.dropna(subset="delay_s").groupby(list(by), observed=True, sort=False):
+        if len(rows) >= least:
+            points = curve(rows["delay_s"].to_numpy())
+            parts.append(pd.DataFrame(dict(zip(by, names, strict=True)), points.index).join(points))
+    return pd.concat(parts, ignore_index=True)
 
 
 @dataclass(frozen=True)
