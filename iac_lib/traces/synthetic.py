@@ -12,9 +12,8 @@ Table 2 does not say of what its "average length" is the average. Two readings, 
   matters: at 140K tokens and 5 conversations/s it reports LRU 3.2, IAC 16.7 and oracle
   21.4 %. Conversations of this reading give LRU 3.7, IAC 17.7 and an upper bound of 24.2;
   those of the other 0.7, 5.2 and 10.0, a bound below the paper's own policy.
-* turn: one query and its answer. The data sets' own papers list mean user and chatbot
-  tokens per turn that add up to the numbers of Table 2 (WildChat 295.6 + 441.3, ShareChat
-  135.0 + 1115.3): probably where they come from, but hardly what was replayed.
+* turn: one query and its answer. Probably what the averages are (data sets report tokens
+  per message), but hardly the load that was replayed.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def generate(
 
     Parameters
     ----------
-    shape : {"wildchat-shaped", "sharechat-shaped"}
+    shape : {"wildchat-shaped", "sharechat-shaped", "lmsys-shaped"}
         Which published means to meet.
     conversations : int
         All start within one day, in order; their number sets the natural rate.

@@ -98,7 +98,7 @@ def build_workload(
 
     Parameters
     ----------
-    shape : {"wildchat-shaped", "sharechat-shaped"}
+    shape : {"wildchat-shaped", "sharechat-shaped", "lmsys-shaped"}
     drift : bool
         Whether intents, follow-ups and delays change with the hour (IAC, Insight 3).
     length_of : {"conversation", "turn"}

@@ -1,0 +1,72 @@
+"""Which data stand behind the figures, by profile.
+
+``quick`` and ``traces`` replay what PyPI ships and what the kit generates; ``paper`` the data
+sets of the paper. Names are those under the figures: synthetic data are called so.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from iac_lib.traces.arrivals import OriginalDelays
+from iac_lib.traces.experiment import Experiment
+from iac_lib.traces.sharegpt import load_sharegpt
+from iac_lib.traces.synthetic import generate
+
+PAPER_HISTORY, PAPER_REPLAY = 40_000, 10_000
+# Llama-3-70B, the model of most of the paper's measurements.
+MAX_CONTEXT_TOKENS = 8192
+
+
+def timed_experiments(profile: str) -> dict[str, Experiment]:
+    """Return the two workloads whose delays differ by intent, by name (IAC, Fig. 6a)."""
+    limits = {"delays": OriginalDelays(), "max_context_tokens": MAX_CONTEXT_TOKENS}
+    if profile == "paper":
+        from iac_lib.traces.sharechat import load_sharechat
+        from iac_lib.traces.wildchat import load_wildchat
+
+        loaded = (load_wildchat(), load_sharechat())
+        return {c.name: Experiment(c, PAPER_HISTORY, PAPER_REPLAY, **limits) for c in loaded}
+    return {
+        f"synthetic {shape}": Experiment(
+            partial(generate_seeded, shape), PAPER_HISTORY, PAPER_REPLAY, **limits
+        )
+        for shape in ("wildchat-shaped", "sharechat-shaped")
+    }
+
+
+def generate_seeded(shape: str, seed: int):
+    """Return synthetic conversations enough for the paper's split."""
+    return generate(shape, PAPER_HISTORY + PAPER_REPLAY, seed)
+
+
+def sharegpt_experiment(profile: str, path: str | None = None) -> Experiment:
+    """Return ShareGPT under the paper's synthetic arrivals (IAC, Fig. 6b).
+
+    The packaged prefix has too few conversations for the paper's split: its first half is
+    history, its second half is replayed.
+
+    Parameters
+    ----------
+    profile : str
+    path : str or None
+        The full ShareGPT JSON, needed by the profile ``paper``.
+    """
+    conversations = load_sharegpt(path if profile == "paper" else None)
+    half = len(conversations) // 2
+    history, replay = (half, half) if profile != "paper" else (PAPER_HISTORY, PAPER_REPLAY)
+    return Experiment(conversations, history, replay, max_context_tokens=MAX_CONTEXT_TOKENS)
+
+
+def lmsys_experiment(profile: str) -> Experiment:
+    """Return LMSys-Chat (profile ``paper``) or synthetic chats of its shape (IAC, Fig. 13).
+
+    One delay distribution for all, as the paper draws it for LMSys.
+    """
+    if profile == "paper":
+        from iac_lib.traces.lmsys import load_lmsys
+
+        made = load_lmsys()
+    else:
+        made = partial(generate_seeded, "lmsys-shaped")
+    return Experiment(made, PAPER_HISTORY, PAPER_REPLAY, max_context_tokens=MAX_CONTEXT_TOKENS)
