@@ -1,4 +1,4 @@
-"""Save a figure together with the data behind it, or a table by itself."""
+"""Save a figure together with the data behind it."""
 
 import os
 from pathlib import Path
@@ -44,8 +44,15 @@ def save(
     ----------
     fig
         The figure. The source is written under it in small grey type.
-    name, data, source, directory
-        As `save_table`; `data` are the numbers drawn, one row per point.
+    name
+        File name without suffix.
+    data
+        The numbers drawn, one row per point. Named index levels become columns; an unnamed
+        index is left out. The CSV gains a column ``data`` that holds `source`.
+    source
+        The data set behind the numbers, such as ``"synthetic wildchat-shaped"``.
+    directory
+        Folder to write to; `figures_directory` by default.
 
     Returns
     -------
@@ -55,64 +62,41 @@ def save(
     Raises
     ------
     ValueError
-        As `save_table`.
+        If `source` or `data` is empty, if `data` has a column ``data`` that says otherwise, or
+        if `name` is not a plain file name.
     """
-    folder = save_table(name, data, source, directory).parent
+    table = name_source(name, data, source)
+
+    stem = Path(directory) if directory is not None else figures_directory()
+    with write_atomically(stem / f"{name}.csv") as path:
+        table.to_csv(path, index=False, lineterminator="\n")
     # A second pass of a layout engine moves the axes a little: lay out once, then hold still.
     fig.draw_without_rendering()
     fig.set_layout_engine("none")
     note = fig.text(0, 0, f"data: {source}", va="top", fontsize=7, color="0.5")
     try:
         for suffix, metadata in _METADATA.items():
-            with mpl.rc_context(_RC), write_atomically(folder / f"{name}.{suffix}") as path:
+            with mpl.rc_context(_RC), write_atomically(stem / f"{name}.{suffix}") as path:
                 fig.savefig(path, metadata=metadata, bbox_inches="tight")
     finally:
         note.remove()
-    return folder / f"{name}.svg"
+    return stem / f"{name}.svg"
 
 
-def save_table(
-    name: str, data: pd.DataFrame, source: str, directory: str | Path | None = None
-) -> Path:
-    """Write a table as CSV.
-
-    Parameters
-    ----------
-    name
-        File name without suffix.
-    data
-        The numbers. Named index levels become columns; an unnamed index is left out. The CSV
-        gains a column ``data`` that holds `source`.
-    source
-        The data set behind the numbers, such as ``"synthetic wildchat-shaped"``.
-    directory
-        Folder to write to; `figures_directory` by default.
-
-    Returns
-    -------
-    Path
-        The CSV.
+def name_source(name: str, data: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Return `data` as it is saved: named index levels as columns, the source in ``data``.
 
     Raises
     ------
     ValueError
-        If `source` or `data` is empty, if `data` has a column ``data`` that says otherwise, or
-        if `name` is not a plain file name.
+        As `save`.
     """
     if not source.strip():
-        raise ValueError(f"{name!r} has no source: name the data set behind it")
+        raise ValueError(f"{name!r} has no source: name the data set it was drawn from")
     if data.empty:
         raise ValueError(f"{name!r} has no data behind it: pass the numbers it shows")
     if not name or Path(name).name != name:
         raise ValueError(f"{name!r} is not a plain file name: put the folder in `directory`")
-    table = _with_source(name, data, source)
-    folder = Path(directory) if directory is not None else figures_directory()
-    with write_atomically(folder / f"{name}.csv") as path:
-        table.to_csv(path, index=False, lineterminator="\n")
-    return folder / f"{name}.csv"
-
-
-def _with_source(name: str, data: pd.DataFrame, source: str) -> pd.DataFrame:
     if any(level is not None for level in data.index.names):
         data = data.reset_index()
     if "data" in data.columns:

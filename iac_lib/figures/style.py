@@ -6,9 +6,9 @@ from types import MappingProxyType
 
 import matplotlib.pyplot as plt
 
-from iac_lib.figures.save import save, save_table
+from iac_lib.figures.save import save
 
-__all__ = ["POLICY_STYLE", "label", "policy_style", "save", "save_table", "use_style"]
+__all__ = ["POLICY_STYLE", "label", "policy_style", "save", "use_style"]
 
 # Okabe-Ito: told apart with the common colour-vision deficiencies.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"

@@ -3,7 +3,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from iac_lib.figures.style import policy_style, save, save_table, use_style
+from iac_lib.figures.style import policy_style, save, use_style
+from iac_lib.figures.tables import save_table
 
 SUFFIXES = (".svg", ".png", ".csv")
 
