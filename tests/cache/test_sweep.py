@@ -105,7 +105,7 @@ def test_the_gap_runs_from_lru_to_the_optimum():
 
 
 def test_percentiles_are_per_request_and_overall_is_per_token(experiment):
-    history, trace = experiment(0, 5.0)
+    _, trace = experiment(0, 5.0)
     row = measure_percentiles(trace, [LRU()], 20_000).iloc[0]
     result = replay(trace, LRU(), 20_000)
     assert row["overall"] == result.hit_rate

@@ -161,5 +161,5 @@ def test_oracles():
 
 @pytest.mark.parametrize("policy", [IAC(), FullHorizon(), WA(), TB(), TBS()])
 def test_what_is_not_fitted_says_so(policy):
-    with pytest.raises(ValueError, match="fit|threshold"):
+    with pytest.raises(ValueError, match=r"fit|threshold"):
         policy.params()
