@@ -92,20 +92,32 @@ def read_field(messages: pa.StructArray, name: str, source: str) -> pa.Array:
 
 
 def read_strings(
-    values: pa.Array, source: str, column: str, locate: Callable[[int], int]
+    values: pa.Array,
+    source: str,
+    column: str,
+    locate: Callable[[int], int],
+    *,
+    empty: bool = False,
 ) -> list[str]:
-    """Return `values` as text; raise for another type, a null, or bytes that are no UTF-8."""
+    """Return `values` as text; raise for another type, or bytes that are no UTF-8.
+
+    With `empty`, a null is an empty text; otherwise it raises too.
+    """
     kind = values.type
-    require_values(values, source, column, locate)
+    if empty:
+        values = values.cast(pa.string()) if pa.types.is_null(kind) else values
+        kind = values.type
+    else:
+        require_values(values, source, column, locate)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise TraceError(source, f"column {column} must hold text, not {kind}")
     try:
-        return values.to_pylist()
+        return [value or "" for value in values.to_pylist()]
     except UnicodeDecodeError:
         # Arrow does not say which value it was.
         for i, raw in enumerate(values.cast(pa.large_binary()).to_pylist()):
             try:
-                raw.decode()
+                (raw or b"").decode()
             except UnicodeDecodeError as error:
                 row, value = locate(i), raw[:40]
                 problem = "is not UTF-8"

@@ -78,11 +78,11 @@ def build_conversations(
         if rows:
             frames.append(count_turns(rows, tokenizer))
     if not frames:
-        problem = f"no conversation can be used; left out: {dict(skipped) or 'nothing'}"
+        problem = f"no conversation can be used; left out: {dict(+skipped) or 'nothing'}"
         raise TraceError(name, problem)
     turns = pd.concat(frames, ignore_index=True)
     turns = sort_by_time(turns) if timed else turns.drop(columns="start_s")
-    return Conversations(name, turns, dict(skipped))
+    return Conversations(name, turns, dict(+skipped))
 
 
 def turn_rows(

@@ -21,7 +21,7 @@ from iac_lib.traces.pairing import Message, pair_turns
 from iac_lib.traces.tokenizers import Tokenizer, count_tokens
 
 PACKAGED = "data/ShareGPT_V3_unfiltered_cleaned_split.json"
-# Longest piece of JSON that a cut can leave invalid, other than a string: an escape.
+# The longest piece of JSON, strings aside, that a cut can leave invalid.
 LONGEST_ESCAPE = len(r"\u0000")
 
 
@@ -93,8 +93,9 @@ def read_records(path: Path, skipped: Counter[str]) -> Iterator[dict]:
         try:
             record, end = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
-            unfinished = not text.rstrip().endswith("]") and error.pos >= len(text) - LONGEST_ESCAPE
-            at_end = unfinished or error.msg.startswith("Unterminated string")
+            rest = text[error.pos :]
+            short = len(rest) <= 1 or (len(rest) <= LONGEST_ESCAPE and not rest.endswith("]"))
+            at_end = short or error.msg.startswith("Unterminated string")
             if number == 0 or not at_end:
                 problem = f"is not valid JSON at character {error.pos}: {error.msg}"
                 raise TraceError(str(path), problem, row=number) from error
