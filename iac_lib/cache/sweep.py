@@ -113,3 +113,16 @@ def summarise(
         .drop(columns="std")
         .reset_index()
     )
+
+
+def close_gap(summary: pd.DataFrame) -> pd.DataFrame:
+    """Add ``gap_closed``: (policy - LRU) / (optimum - LRU), of the means in `summary`.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        From `summarise`, one row per policy, ``lru`` and ``optimum`` among them.
+    """
+    mean = summary.set_index("policy")["mean"]
+    gap = mean["optimum"] - mean["lru"]
+    return summary.assign(gap_closed=(summary["mean"] - mean["lru"]) / gap)

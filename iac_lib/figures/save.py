@@ -65,13 +65,7 @@ def save(
         If `source` or `data` is empty, if `data` has a column ``data`` that says otherwise, or
         if `name` is not a plain file name.
     """
-    if not source.strip():
-        raise ValueError(f"figure {name!r} has no source: name the data set it was drawn from")
-    if data.empty:
-        raise ValueError(f"figure {name!r} has no data behind it: pass the numbers it shows")
-    if not name or Path(name).name != name:
-        raise ValueError(f"{name!r} is not a plain file name: put the folder in `directory`")
-    table = _with_source(name, data, source)
+    table = name_source(name, data, source)
 
     stem = Path(directory) if directory is not None else figures_directory()
     with write_atomically(stem / f"{name}.csv") as path:
@@ -89,13 +83,26 @@ def save(
     return stem / f"{name}.svg"
 
 
-def _with_source(name: str, data: pd.DataFrame, source: str) -> pd.DataFrame:
+def name_source(name: str, data: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Return `data` as it is saved: named index levels as columns, the source in ``data``.
+
+    Raises
+    ------
+    ValueError
+        As `save`.
+    """
+    if not source.strip():
+        raise ValueError(f"{name!r} has no source: name the data set it was drawn from")
+    if data.empty:
+        raise ValueError(f"{name!r} has no data behind it: pass the numbers it shows")
+    if not name or Path(name).name != name:
+        raise ValueError(f"{name!r} is not a plain file name: put the folder in `directory`")
     if any(level is not None for level in data.index.names):
         data = data.reset_index()
     if "data" in data.columns:
         if (data["data"] != source).any():
             raise ValueError(
-                f"figure {name!r}: column 'data' must hold the source {source!r} in every row; "
+                f"{name!r}: column 'data' must hold the source {source!r} in every row; "
                 "rename that column"
             )
         return data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,3 +43,26 @@ def randomise_intents(trace: Trace, share: float, seed: int = 0) -> Trace:
     codes = trace.column("intent").copy()
     codes[chosen] = drawn[chosen]
     return trace.assign(intent=pd.Categorical.from_codes(codes, categories=list(intents)))
+
+
+def mislabel(
+    workload: Callable[[int, float], tuple[Trace, Trace]], share: float
+) -> Callable[[int, float], tuple[Trace, Trace]]:
+    """Return `workload` with a share of the intents random, in history and replay alike.
+
+    Random labels are learned from, too: a policy's statistics approach those of the turn.
+
+    Parameters
+    ----------
+    workload : callable (seed, rate) -> (history, replay)
+    share : float
+        As in `randomise_intents`.
+    """
+
+    def mislabelled(seed: int, rate: float) -> tuple[Trace, Trace]:
+        history, replay = workload(seed, rate)
+        return randomise_intents(history, share, 2 * seed), randomise_intents(
+            replay, share, 2 * seed + 1
+        )
+
+    return mislabelled

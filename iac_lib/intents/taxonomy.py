@@ -70,6 +70,15 @@ def group_codes(classes: int) -> np.ndarray:
     return np.array([code[name] for name in load_taxonomy(30).names], np.int64)
 
 
+def name_groups(classes: int) -> dict[str, str]:
+    """Return the name of the merged intent for each of the thirty."""
+    taxonomy = load_taxonomy(classes)
+    return {
+        name: taxonomy.names[code]
+        for name, code in zip(load_taxonomy(30).names, group_codes(classes), strict=True)
+    }
+
+
 def read_level(classes: int) -> dict:
     """Return the content of one taxonomy file."""
     path = files("iac_lib") / "data" / "taxonomy" / f"{classes}.yaml"

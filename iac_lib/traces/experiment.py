@@ -58,5 +58,13 @@ class Experiment:
     @lru_cache(maxsize=8)  # noqa: B019  experiments live as long as their notebook
     def split_for(self, seed: int) -> tuple[Conversations, Conversations]:
         """Return (history, replay) conversations, kept for the rates of the same seed."""
-        made = self.conversations(seed) if callable(self.conversations) else self.conversations
-        return split(made, self.history, self.replay)
+        return split(self.read(seed), self.history, self.replay)
+
+    def read(self, seed: int = 0) -> Conversations:
+        """Return all conversations, made for `seed` if they are generated."""
+        return self.conversations(seed) if callable(self.conversations) else self.conversations
+
+    def mean_turns(self, seed: int = 0) -> float:
+        """Return the mean number of turns of the replayed conversations."""
+        _, replayed = self.split_for(seed)
+        return len(replayed.turns) / len(replayed)

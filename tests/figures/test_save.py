@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from iac_lib.figures.style import policy_style, save, use_style
+from iac_lib.figures.tables import save_table
 
 SUFFIXES = (".svg", ".png", ".csv")
 
@@ -107,3 +108,9 @@ def test_goes_to_the_kits_figures_by_default(tmp_path, draw, data, monkeypatch):
     assert save(draw(), "hit_rate", data, "s").resolve() == tmp_path / "figures" / "hit_rate.svg"
     monkeypatch.setenv("IAC_FIGURES", str(tmp_path / "elsewhere"))
     assert save(draw(), "hit_rate", data, "s") == tmp_path / "elsewhere" / "hit_rate.svg"
+
+
+def test_a_table_by_itself_is_a_csv_that_names_its_data(tmp_path, data):
+    path = save_table("datasets", data, "sharegpt-prefix", tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name] == ["datasets.csv"]
+    assert (pd.read_csv(path)["data"] == "sharegpt-prefix").all()

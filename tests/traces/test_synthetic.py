@@ -14,7 +14,7 @@ from iac_lib.traces.synthetic import generate
 from iac_lib.traces.workload import build_workload, expected_turns, read_parameters
 
 REPORTED = Path(__file__).parents[2] / "data" / "paper" / "reported.yaml"
-SHAPES = ("wildchat-shaped", "sharechat-shaped")
+SHAPES = ("wildchat-shaped", "sharechat-shaped", "lmsys-shaped")
 
 
 @pytest.fixture(scope="module", params=SHAPES)
@@ -174,8 +174,8 @@ def test_tiny_sizes(conversations):
 
 
 def test_impossible_requests_are_refused():
-    with pytest.raises(ValueError, match="wildchat-shaped, sharechat-shaped"):
-        generate("lmsys-shaped", 10)
+    with pytest.raises(ValueError, match="wildchat-shaped, sharechat-shaped, lmsys-shaped"):
+        generate("claude-shaped", 10)
     with pytest.raises(ValueError, match="pace"):
         generate("wildchat-shaped", 10, pace=2.0)
     with pytest.raises(ValueError, match="length_of"):

@@ -1,0 +1,1 @@
+"""Slow, plain implementations that the compiled ones must equal."""
