@@ -26,6 +26,7 @@ setup: $(VENV)/.notebooks ## Make .venv and install the library and what the not
 
 figures: $(VENV)/.notebooks ## Run the notebooks and write figures/ (PROFILE=quick|traces|paper)
 	$(BIN)/python -m iac_lib.notebooks --profile $(PROFILE) $(NOTEBOOKS)
+	$(BIN)/python -m iac_lib.report $(if $(filter-out quick,$(PROFILE)),--figures figures/$(PROFILE))
 
 test: $(VENV)/.test ## Run all tests but the benchmarks and the browser's
 	$(BIN)/python -m pytest -m "not benchmark and not browser"

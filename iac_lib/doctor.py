@@ -10,18 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from iac_lib.traces.data import DATA_SETS, VARIABLE
+
 DISTRIBUTION = "iac-lib"
 SETUP = "run `make setup`"
-
-DATA_SETS = {
-    "azure-llm-2023": "arrivals of an LLM service",
-    "claude-code": "coding-agent sessions",
-    "intents": "labelled intents",
-    "mooncake": "block traces",
-    "ragpulse": "a chat assistant with retrieval",
-    "realhumaneval": "programmers' chats with delays",
-}
-"""Folders that the notebooks look for in ``IAC_DATA``, and what each holds."""
 
 
 class Check(NamedTuple):
@@ -85,17 +77,18 @@ def check_dependencies() -> Iterator[Check]:
 
 def check_data() -> Iterator[Check]:
     """Yield whether ``IAC_DATA`` is set, and a check per data set in it."""
-    folder = os.environ.get("IAC_DATA")
+    folder = os.environ.get(VARIABLE)
     if not folder:
-        yield Check("IAC_DATA", False, "not set: only the quick profile runs without real traces")
+        yield Check(VARIABLE, False, "not set: only the quick profile runs without real traces")
         return
     if not Path(folder).is_dir():
-        yield Check("IAC_DATA", False, f"{folder} is no folder: set it to where the traces lie")
+        yield Check(VARIABLE, False, f"{folder} is no folder: set it to where the traces lie")
         return
-    yield Check("IAC_DATA", True, folder)
-    for name, holds in DATA_SETS.items():
+    yield Check(VARIABLE, True, folder)
+    for name, data_set in DATA_SETS.items():
         found = Path(folder, name).is_dir()
-        says = holds if found else f"{holds}: put it into {folder} to use it"
+        holds = data_set.holds
+        says = holds if found else f"{holds}: put it into {folder} to use it ({data_set.url})"
         yield Check(f"data {name}", found, says)
 
 

@@ -30,7 +30,7 @@
 
 # %% tags=["parameters"]
 PROFILE = "quick"
-SEEDS = 2
+SEEDS = 5
 SHAREGPT_JSON = None
 
 # %%

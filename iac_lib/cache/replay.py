@@ -181,7 +181,7 @@ def read_requests(trace: Trace, policy: Policy, service_s: np.ndarray | float | 
     n = len(trace)
     service = np.full(n, -1.0)
     if service_s is not None:
-        service = np.ascontiguousarray(np.broadcast_to(np.asarray(service_s, np.float64), (n,)))
+        service[:] = service_s
         if not (service >= 0).all():
             row = int(np.flatnonzero(~(service >= 0))[0])
             raise ValueError(f"service_s[{row}] = {service[row]}; must be a time >= 0")

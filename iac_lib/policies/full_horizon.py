@@ -61,8 +61,9 @@ class FullHorizon(Policy):
         reuse, mu = p.reuse[node.intent, turn], p.mu[node.intent, turn]
         spread = p.spread[node.intent, turn]
         age = max(now - node.created_s, SHORTEST_AGE_S)
-        by_now = 0.5 * math.erfc((mu - math.log(age)) / spread)
-        by_then = 0.5 * math.erfc((mu - math.log(age + p.horizon_s)) / spread)
-        open_still = 1.0 - reuse * by_now
-        soon = reuse * (by_then - by_now) / open_still if open_still > 0.0 else 0.0
+        # Survival 1 - F keeps its digits in the tail, where F itself rounds to 1.
+        after_now = 0.5 * math.erfc((math.log(age) - mu) / spread)
+        after_then = 0.5 * math.erfc((math.log(age + p.horizon_s) - mu) / spread)
+        open_still = 1.0 - reuse + reuse * after_now
+        soon = reuse * (after_now - after_then) / open_still if open_still > 0.0 else 0.0
         return (soon, float(node.tokens))

@@ -42,16 +42,17 @@ class Experiment:
 
     def __call__(self, seed: int, rate: float) -> tuple[Trace, Trace]:
         """Return (history, replay) for `seed` and `rate` (new conversations per second)."""
-        parts = self.split_for(seed if callable(self.conversations) else 0)
-        return tuple(
-            schedule(
-                part,
-                self.starts(rate),
-                self.delays,
-                seed=2 * seed + number,
-                max_context_tokens=self.max_context_tokens,
-            )
-            for number, part in enumerate(parts)
+        return tuple(self.schedule_part(number, seed, rate) for number in (0, 1))
+
+    def schedule_part(self, number: int, seed: int, rate: float) -> Trace:
+        """Return only the history (`number` 0) or only the replay (1)."""
+        part = self.split_for(seed if callable(self.conversations) else 0)[number]
+        return schedule(
+            part,
+            self.starts(rate),
+            self.delays,
+            seed=2 * seed + number,
+            max_context_tokens=self.max_context_tokens,
         )
 
     @lru_cache(maxsize=8)  # noqa: B019  experiments live as long as their notebook

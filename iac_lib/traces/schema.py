@@ -81,6 +81,10 @@ class Trace:
         ``intent`` (categorical; missing = unknown).
     blocks : Blocks or None
         Prefix structure; None means the context grows turn by turn.
+    source : str
+        File or data set, named in errors; default `name`.
+    notes : dict of str to int
+        Requests that a loader had to change or leave out, by reason; shown to the reader.
 
     Raises
     ------
@@ -92,6 +96,7 @@ class Trace:
     requests: pd.DataFrame
     blocks: Blocks | None = None
     source: str = field(default="", repr=False)
+    notes: dict[str, int] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         source = self.source or self.name

@@ -1,0 +1,109 @@
+"""Blocks of one fixed size: checked when read, cut from any trace when written.
+
+Block k of a request covers its input tokens ``k * size`` to ``(k + 1) * size``; the last
+one may be partial. Knows nothing of file formats.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from iac_lib.traces.errors import TraceError
+from iac_lib.traces.jsonl import need
+from iac_lib.traces.schema import Blocks, Trace
+
+
+def read_ids(record: dict, tokens: int, size: int, source: str, row: int) -> list[int]:
+    """Return ``hash_ids`` of a record, which must be ceil(`tokens` / `size`) whole numbers.
+
+    Raises
+    ------
+    TraceError
+        If ids are missing, too many or too few for `size`, or beyond 64 bits.
+    """
+    ids = need(record, "hash_ids", list, source, row, item=int)
+    expected = -(-tokens // size)
+    if len(ids) != expected:
+        problem = (
+            f"{tokens} input tokens make {expected} blocks of {size}, "
+            f"not {len(ids)}; give the block size of the file"
+        )
+        raise TraceError(source, problem, row=row, column="number of hash_ids", value=len(ids))
+    for one in ids:
+        if not -(2**63) <= one < 2**63:
+            problem = "does not fit into 64 bits"
+            raise TraceError(source, problem, row=row, column="hash_ids", value=one)
+    return ids
+
+
+def fixed_blocks(ids: list[list[int]], input_tokens: list[int], size: int) -> Blocks:
+    """Return blocks of `size` tokens, the last of each request cut to its input.
+
+    Parameters
+    ----------
+    ids : n lists of int
+        ceil(input / size) block ids per request.
+    input_tokens : n int
+        Input of each request, at least 1.
+    size : int
+        Tokens per block.
+    """
+    lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    flat = np.fromiter((one for row in ids for one in row), np.int64, int(starts[-1]))
+    tokens = np.full(len(flat), size, np.int32)
+    tokens[starts[1:] - 1] = np.asarray(input_tokens, np.int64) - (lengths - 1) * size
+    return Blocks(flat, tokens, starts, size)
+
+
+def blocks_of_size(trace: Trace, size: int) -> Blocks:
+    """Return the blocks of `trace` in `size` tokens, its own if they are of that size."""
+    if size < 1:
+        raise ValueError(f"size must be at least 1, got {size}")
+    own = trace.blocks
+    if own is not None and own.size == size:
+        inner = np.ones(len(own.ids), bool)
+        inner[own.starts[1:] - 1] = False
+        if (own.tokens[inner] == size).all():
+            return own
+    return cut_blocks(trace, size)
+
+
+def cut_blocks(trace: Trace, size: int) -> Blocks:
+    """Cut the input of every request into blocks of `size` tokens.
+
+    Two requests share a full block if and only if they share everything up to its end:
+    the block is named by the segment that holds its last token and by its number. A
+    partial last block is named by its request's leaf and equals no full block. What
+    requests share is thus rounded down to whole blocks, as in a paged cache.
+
+    Parameters
+    ----------
+    trace : Trace
+        Conversations (a later turn's input holds earlier answers) or blocks of any size.
+    size : int
+        Tokens per block.
+
+    Returns
+    -------
+    Blocks
+        Ids numbered 0, 1, 2 ... in order of first use, as Mooncake does.
+    """
+    segments, inputs = trace.segments, trace.column("input_tokens")
+    last = segments.depth_tokens // size  # full blocks that end at or above the segment's end
+    first = (segments.depth_tokens - segments.tokens) // size
+    # Full block k that ends in segment s is number k + offset[s].
+    offset = np.cumsum(last - first) - last
+    partial = int((last - first).sum())
+    rows = []
+    for leaf, tokens in zip(segments.leaf.tolist(), inputs.tolist(), strict=True):
+        pieces = [[partial + leaf]] if tokens % size else []
+        segment, stop = leaf, tokens // size
+        while segment >= 0:
+            pieces.append(np.arange(first[segment], min(last[segment], stop)) + offset[segment])
+            segment = segments.parent[segment]
+        rows.append(np.concatenate(pieces[::-1]))
+    numbers = pd.factorize(np.concatenate(rows))[0] if rows else np.empty(0, np.int64)
+    cuts = np.cumsum([len(row) for row in rows])[:-1]
+    return fixed_blocks(np.split(numbers, cuts) if rows else [], inputs, size)
