@@ -160,7 +160,7 @@ class WhatIf(widgets.VBox):
         largest = self.sliders["capacity_tokens"].max
         best = max(bench.optimum(start.rate_per_s, largest) for bench in self.benches)
         self.top = min(100.0, 120 * best)
-        self.redraw(start)
+        self.show(start)
         self.newest = Newest(self.redraw)
         for slider in self.sliders.values():
             slider.observe(lambda _: self.newest.put(self.settings), names="value")
@@ -172,6 +172,13 @@ class WhatIf(widgets.VBox):
         return Settings(**{name: slider.value for name, slider in self.sliders.items()})
 
     def redraw(self, settings: Settings) -> None:
+        """Replay and show; what goes wrong is said in the line of text."""
+        try:
+            self.show(settings)
+        except Exception as error:  # in the background nobody else would see it
+            self.label.value = f"{type(error).__name__}: {error}"
+
+    def show(self, settings: Settings) -> None:
         """Replay and show."""
         rates = measure_hit_rates(self.benches, settings)
         self.image.value = to_png(draw_hit_rates(rates, settings, self.before, self.top))
