@@ -35,7 +35,7 @@ def save(
     data: pd.DataFrame,
     source: str,
     directory: str | Path | None = None,
-) -> Path:
+) -> None:
     """Write a figure as SVG and PNG and the data behind it as CSV.
 
     Saving the same figure again gives the same bytes. It fixes the figure's layout.
@@ -53,11 +53,6 @@ def save(
         The data set behind the numbers, such as ``"synthetic wildchat-shaped"``.
     directory
         Folder to write to; `figures_directory` by default.
-
-    Returns
-    -------
-    Path
-        The SVG.
 
     Raises
     ------
@@ -80,7 +75,6 @@ def save(
                 fig.savefig(path, metadata=metadata, bbox_inches="tight")
     finally:
         note.remove()
-    return stem / f"{name}.svg"
 
 
 def name_source(name: str, data: pd.DataFrame, source: str) -> pd.DataFrame:

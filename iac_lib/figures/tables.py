@@ -13,7 +13,7 @@ from iac_lib.files import write_atomically
 
 def save_table(
     name: str, table: pd.DataFrame, source: str, directory: str | Path | None = None
-) -> Path:
+) -> None:
     """Write a table as ``<name>.csv`` beside the figures, its source in the column ``data``.
 
     Parameters
@@ -32,10 +32,8 @@ def save_table(
         As `iac_lib.figures.save.save`.
     """
     stem = Path(directory) if directory is not None else figures_directory()
-    path = stem / f"{name}.csv"
-    with write_atomically(path) as temporary:
+    with write_atomically(stem / f"{name}.csv") as temporary:
         name_source(name, table, source).to_csv(temporary, index=False, lineterminator="\n")
-    return path
 
 
 def set_beside(summary: pd.DataFrame, rows: str) -> pd.DataFrame:

@@ -86,7 +86,7 @@ def read_bailian(
         notes[RENUMBERED] += turn != turns[conversation]
         rows.append(row)
         times.append(before)
-        ids.append(read_ids(record, tokens, block_size, source, row))
+        ids.append(read_ids(record, -(-tokens // block_size), block_size, source, row))
         kind = None if kind == UNKNOWN else kind
         records.append((chat, conversation, turns[conversation], tokens, answer, kind))
     columns = ["request_id", "conversation_id", "turn", "input_tokens", "output_tokens"]

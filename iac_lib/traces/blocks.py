@@ -14,36 +14,35 @@ from iac_lib.traces.jsonl import need
 from iac_lib.traces.schema import Blocks, Trace
 
 
-def read_ids(record: dict, tokens: int, size: int, source: str, row: int) -> list[int]:
-    """Return ``hash_ids`` of a record, which must be ceil(`tokens` / `size`) whole numbers.
+def read_ids(record: dict, expected: int, size: int, source: str, row: int) -> np.ndarray:
+    """Return ``hash_ids`` of a record (int64[k]), which must number `expected`.
 
     Raises
     ------
     TraceError
-        If ids are missing, too many or too few for `size`, or beyond 64 bits.
+        If ids are missing, too many or too few for blocks of `size`, or beyond 64 bits.
     """
     ids = need(record, "hash_ids", list, source, row, item=int)
-    expected = -(-tokens // size)
     if len(ids) != expected:
         problem = (
-            f"{tokens} input tokens make {expected} blocks of {size}, "
-            f"not {len(ids)}; give the block size of the file"
+            f"the input makes {expected} blocks of {size} tokens; give the block size of the file"
         )
         raise TraceError(source, problem, row=row, column="number of hash_ids", value=len(ids))
-    for one in ids:
-        if not -(2**63) <= one < 2**63:
-            problem = "does not fit into 64 bits"
-            raise TraceError(source, problem, row=row, column="hash_ids", value=one)
-    return ids
+    try:
+        return np.array(ids, np.int64)
+    except OverflowError as error:
+        value = max(ids, key=abs)
+        problem = "does not fit into 64 bits"
+        raise TraceError(source, problem, row=row, column="hash_ids", value=value) from error
 
 
-def fixed_blocks(ids: list[list[int]], input_tokens: list[int], size: int) -> Blocks:
+def fixed_blocks(ids: list[np.ndarray], input_tokens: list[int], size: int) -> Blocks:
     """Return blocks of `size` tokens, the last of each request cut to its input.
 
     Parameters
     ----------
-    ids : n lists of int
-        ceil(input / size) block ids per request.
+    ids : n arrays, int64[ceil(input / size)]
+        Block ids of each request.
     input_tokens : n int
         Input of each request, at least 1.
     size : int
@@ -51,7 +50,7 @@ def fixed_blocks(ids: list[list[int]], input_tokens: list[int], size: int) -> Bl
     """
     lengths = np.fromiter(map(len, ids), np.int64, len(ids))
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    flat = np.fromiter((one for row in ids for one in row), np.int64, int(starts[-1]))
+    flat = np.concatenate([np.empty(0, np.int64), *ids])
     tokens = np.full(len(flat), size, np.int32)
     tokens[starts[1:] - 1] = np.asarray(input_tokens, np.int64) - (lengths - 1) * size
     return Blocks(flat, tokens, starts, size)

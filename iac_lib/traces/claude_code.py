@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from iac_lib.traces.blocks import fixed_blocks
+from iac_lib.traces.blocks import fixed_blocks, read_ids
 from iac_lib.traces.data import find_data
 from iac_lib.traces.errors import TraceError
 from iac_lib.traces.jsonl import NUMBER, need, read_jsonl
@@ -34,8 +34,8 @@ def load_claude_code(
     path : path or None
         One session a line, ``.jsonl`` or ``.jsonl.gz``; None looks below ``IAC_DATA``.
     rate_per_s : float
-        Sessions start as a Poisson process of this rate. The default keeps about as many
-        running at once as a team has; it is ours, not the data's.
+        Sessions start as a Poisson process of this rate. The default is ours, not the
+        data's: sessions last 1.5 hours on average, so about 54 run at once.
     seed : int
         Of the starts.
 
@@ -62,8 +62,7 @@ def load_claude_code(
     """
     path = find_data("claude-code/traces.jsonl.gz") if path is None else Path(path)
     source, sessions, records, ids = str(path), {}, [], []
-    numbers: dict[tuple[int, int], int] = {}
-    partial = 0  # partial blocks are numbered -1, -2, ... and meet no published id
+    offset = partial = 0  # partial blocks are numbered -1, -2, ... and meet no published id
     nested, size = 0, None
     for row, session in read_jsonl(path):
         name = need(session, "id", str, source, row)
@@ -72,7 +71,7 @@ def load_claude_code(
             raise TraceError(source, problem, row=row, column="id", value=name)
         sessions[name] = number = len(sessions)
         block = need(session, "block_size", int, source, row, least=1)
-        size = size or block
+        size, used = size or block, 0
         if block != size:
             problem = f"differs from {size} in the sessions before"
             raise TraceError(source, problem, row=row, column="block_size", value=block)
@@ -80,20 +79,18 @@ def load_claude_code(
             time = start + need(request, "t", NUMBER, source, row, least=0)
             tokens = need(request, "in", int, source, row, least=1)
             answer = need(request, "out", int, source, row, least=0)
-            local = need(request, "hash_ids", list, source, row, item=int)
-            if len(local) != tokens // size:
-                problem = f"{tokens} input tokens make {tokens // size} full blocks of {size}"
-                where = {"row": row, "column": "number of hash_ids", "value": len(local)}
-                raise TraceError(source, problem, **where)
-            blocks = [numbers.setdefault((number, i), len(numbers)) for i in local]
+            local = read_ids(request, tokens // size, size, source, row)
+            blocks = [local + offset]
+            used = max(used, local.max(initial=-1) + 1)
             if tokens % size:
                 partial -= 1
-                blocks.append(partial)
-            ids.append(blocks)
+                blocks.append([partial])
+            ids.append(np.concatenate(blocks))
             newest = need(request, "input_types", list, source, row, item=str)
             kind = "tool_result" if "tool_result" in newest else "text"
             records.append((f"{name}/{place}", conversation, number, time, tokens, answer, kind))
             nested += conversation != name
+        offset += used
     starts = Poisson(rate_per_s).sample(len(sessions), np.random.default_rng(seed))
     columns = ["request_id", "conversation_id", "session", "time", "input_tokens", "output_tokens"]
     requests = pd.DataFrame(records, columns=[*columns, "request_type"])

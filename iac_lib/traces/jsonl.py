@@ -141,10 +141,9 @@ def need(
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         names = " or ".join(k.__name__ for k in kinds)
         raise TraceError(source, f"must be of type {names}", value=value, **where)
-    if item is not None:
-        for one in value:
-            if type(one) is not item:
-                raise TraceError(source, f"items must be {item.__name__}", value=one, **where)
+    if item is not None and not set(map(type, value)) <= {item}:
+        wrong = next(one for one in value if type(one) is not item)
+        raise TraceError(source, f"items must be {item.__name__}", value=wrong, **where)
     if isinstance(value, float) and not math.isfinite(value):
         raise TraceError(source, "must be a finite number", value=value, **where)
     if least is not None and not value >= least:

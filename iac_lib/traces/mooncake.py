@@ -59,7 +59,7 @@ def read_mooncake(
         times.append(before)
         inputs.append(need(record, "input_length", int, source, row, least=1))
         outputs.append(need(record, "output_length", int, source, row, least=0))
-        ids.append(read_ids(record, inputs[-1], block_size, source, row))
+        ids.append(read_ids(record, -(-inputs[-1] // block_size), block_size, source, row))
     requests = pd.DataFrame(
         {
             "request_id": np.arange(len(rows)),

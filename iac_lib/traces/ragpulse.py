@@ -1,9 +1,12 @@
-"""RAGPulse: one week of a production chat assistant with retrieval.
+"""RAGPulse: two weeks of a production chat assistant with retrieval.
 
 A request names its input as chunks of any length: system prompt, retrieved passages,
 history, web pages and the user's question, in this order. Passages stand before the
 history, so a conversation whose passages change shares nothing of its history. It knows
 arrival times, sessions and lengths, but no text and no intents.
+
+The clock of ``timestamp`` starts again after a week: the 3,801st request is at 0 s, while
+the Unix time in its session id is a week (604,800 s) after the first one's.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ ORDER = ("sys_prompt", "passages_ids", "history", "web_search", "user_input")
 TRACE_FILE, *CHUNK_FILES = RAGPULSE_FILES
 UNNAMED_ROWS = "input_length differs from the named chunks"
 UNNAMED_TOKENS = "tokens of input_length that no chunk names"
-UNSORTED = "arrived before the line above; sorted"
+WRAPPED = "weeks after which the clock starts again"
+WEEK_S = 7 * 24 * 3600.0
 
 
 def load_ragpulse(directory: str | Path | None = None) -> Trace:
@@ -45,7 +49,7 @@ def load_ragpulse(directory: str | Path | None = None) -> Trace:
         ``request_type`` is ``web`` with web pages, else ``rag`` with passages, else
         ``plain``. ``input_tokens`` is the sum of the named chunks: the published
         ``input_length`` is 6 to 12 tokens more in all 7,106 requests (9.2 on average),
-        which are those of a chat template. ``notes`` counts these rows and tokens.
+        presumably those of a chat template. ``notes`` counts these rows and tokens.
 
     Raises
     ------
@@ -61,10 +65,19 @@ def load_ragpulse(directory: str | Path | None = None) -> Trace:
     folder = find_data(f"ragpulse/{TRACE_FILE}").parent if directory is None else Path(directory)
     known = read_chunks(folder)
     source, records, chunks = str(folder / TRACE_FILE), [], []
-    notes = dict.fromkeys((UNNAMED_ROWS, UNNAMED_TOKENS, UNSORTED), 0)
-    latest = 0.0
+    notes = dict.fromkeys((UNNAMED_ROWS, UNNAMED_TOKENS, WRAPPED), 0)
+    before = 0.0
     for row, record in read_jsonl(source):
         time = parse_number(record, "timestamp", float, source, row, least=0)
+        time += notes[WRAPPED] * WEEK_S
+        if time < before - WEEK_S / 2:
+            notes[WRAPPED] += 1
+            time += WEEK_S
+        if time < before:
+            problem = f"is earlier than the line before ({before} s); sort by time"
+            value = record["timestamp"]
+            raise TraceError(source, problem, row=row, column="timestamp", value=value)
+        before = time
         session = need(record, "session_id", str, source, row)
         length = need(record, "input_length", int, source, row, least=1)
         answer = need(record, "output_length", int, source, row, least=0)
@@ -80,12 +93,8 @@ def load_ragpulse(directory: str | Path | None = None) -> Trace:
         chunks.append(ids)
         notes[UNNAMED_ROWS] += length != tokens
         notes[UNNAMED_TOKENS] += length - tokens
-        notes[UNSORTED] += time < latest
-        latest = max(latest, time)
     columns = ["request_id", "conversation_id", "arrival_s", "input_tokens", "output_tokens"]
     requests = pd.DataFrame(records, columns=[*columns, "request_type"])
-    order = np.argsort(requests["arrival_s"].to_numpy(), kind="stable")
-    requests = requests.iloc[order]
     requests["turn"] = requests.groupby("conversation_id").cumcount() + 1
     notes = {reason: count for reason, count in notes.items() if count}
     for reason, count in notes.items():
@@ -93,7 +102,7 @@ def load_ragpulse(directory: str | Path | None = None) -> Trace:
     flat = np.array(list(itertools.chain.from_iterable(chunks)), np.int64)
     sizes = np.array([known[i] for i in flat.tolist()], np.int32)
     starts = np.concatenate([[0], np.cumsum([len(ids) for ids in chunks])]).astype(np.int64)
-    return Trace("ragpulse", requests, Blocks(flat, sizes, starts).select(order), source, notes)
+    return Trace("ragpulse", requests, Blocks(flat, sizes, starts), source, notes)
 
 
 def read_chunks(folder: Path) -> dict[int, int]:

@@ -67,8 +67,8 @@ def test_the_csv_gives_the_numbers_back(tmp_path, draw, data):
 
 def test_the_source_stands_under_the_figure_and_not_in_it_afterwards(tmp_path, draw, data):
     figure = draw()
-    path = save(figure, "hit_rate", data, "synthetic wildchat-shaped", tmp_path)
-    assert "data: synthetic wildchat-shaped" in path.read_text()
+    save(figure, "hit_rate", data, "synthetic wildchat-shaped", tmp_path)
+    assert "data: synthetic wildchat-shaped" in (tmp_path / "hit_rate.svg").read_text()
     assert not figure.texts
 
 
@@ -105,12 +105,15 @@ def test_goes_to_the_kits_figures_by_default(tmp_path, draw, data, monkeypatch):
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "notebooks").mkdir()
     monkeypatch.chdir(tmp_path / "notebooks")
-    assert save(draw(), "hit_rate", data, "s").resolve() == tmp_path / "figures" / "hit_rate.svg"
+    save(draw(), "hit_rate", data, "s")
+    assert (tmp_path / "figures" / "hit_rate.svg").exists()
     monkeypatch.setenv("IAC_FIGURES", str(tmp_path / "elsewhere"))
-    assert save(draw(), "hit_rate", data, "s") == tmp_path / "elsewhere" / "hit_rate.svg"
+    save(draw(), "hit_rate", data, "s")
+    assert (tmp_path / "elsewhere" / "hit_rate.svg").exists()
 
 
 def test_a_table_by_itself_is_a_csv_that_names_its_data(tmp_path, data):
-    path = save_table("datasets", data, "sharegpt-prefix", tmp_path)
-    assert [file.name for file in tmp_path.iterdir()] == [path.name] == ["datasets.csv"]
+    save_table("datasets", data, "sharegpt-prefix", tmp_path)
+    (path,) = tmp_path.iterdir()
+    assert path.name == "datasets.csv"
     assert (pd.read_csv(path)["data"] == "sharegpt-prefix").all()
