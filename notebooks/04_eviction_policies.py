@@ -291,6 +291,7 @@ from iac_lib.reuse.statistics import fit_statistics
 
 class PatienceParams(NamedTuple):
     usual_s: np.ndarray
+    deepest: int
 
 
 # %%
@@ -304,12 +305,11 @@ class Patience(Policy):
         return replace(self, usual_s=fit_statistics(history).windows())
 
     def params(self):
-        return PatienceParams(self.usual_s)
+        return PatienceParams(self.usual_s, self.usual_s.shape[1] - 1)
 
     @staticmethod
     def priority(node, now, p):
-        turn = min(node.turn, p.usual_s.shape[1] - 1)
-        return (-(now - node.last_access_s) / p.usual_s[node.intent, turn],)
+        return ((node.last_access_s - now) / p.usual_s[node.intent, min(node.turn, p.deepest)],)
 
 
 # %% [markdown]
