@@ -24,8 +24,9 @@
 # | `fig08a_ablation`, `fig08b_granularity`, `fig08c_label_noise`, `fig09_window` | Fig. 8, 9 | synthetic |
 # | `fig11_wa`, `fig13_rates` | Fig. 11, 13 | synthetic (Fig. 11 in `traces`: RAGPulse) |
 # | `table04_rolling` … `table07_constant_delay`, `table09_per_request` | Tables 4-7, 9 | synthetic |
+# | `real_delays` | ours | only in `traces`: RAGPulse, Claude-Code, Mooncake |
 #
-# About 5 minutes on 2 cores, 2 GB of memory, no GPU. In the profile `paper` the same cells run on
+# About 6 minutes on 2 cores, 2 GB of memory, no GPU; sliders at the end. In the profile `paper` the same cells run on
 # WildChat, ShareChat, LMSys-Chat and the whole of ShareGPT.
 
 # %% tags=["parameters"]
@@ -350,3 +351,54 @@ LMSYS = short["workload"].iloc[0]
 shown = ["optimum", "tb+s", "iac", "iac-no-intent", "lpc-by-turn", "gdsf", "lru", "lfu"]
 fig = plot_curves(short[short["policy"].isin(shown)], "rate")
 save(fig, "fig13_rates", short, LMSYS)
+
+# %% [markdown]
+# ## Real delays
+#
+# With the profile `traces`, every policy meets traces whose times are real: RAGPulse (a chat
+# assistant with retrieval), Claude-Code (coding agents) and Mooncake (a chat service; it does not
+# say which requests belong together, so there is nothing to learn by turn). The first half of the
+# conversations is history. Capacity is a share of all distinct tokens of the replayed half.
+
+# %%
+from iac_lib.traces.sources import real_traces, replay_second_half
+
+SHARES = [0.01, 0.03, 0.1, 0.3]
+runs = []
+for name, real in real_traces().items() if PROFILE == "traces" else ():
+    workload = replay_second_half(real)
+    tokens = workload(0, 0)[1].segments.tokens.sum()
+    sizes = [int(share * tokens) for share in SHARES]
+    run = sweep(workload, online_policies(labelled=False) + oracles(), sizes)
+    runs.append(run.assign(workload=name, share=run["capacity_tokens"] / tokens))
+
+# %%
+if runs:
+    measured = summarise(pd.concat(runs), ["workload", "policy", "share"])
+    label = "capacity / distinct tokens"
+    fig = plot_curves(measured, "share", panels="workload", xlabel=label)
+    save(fig, "real_delays", measured, ", ".join(measured["workload"].unique()))
+else:
+    print("skipped: needs the profile `traces` and IAC_DATA (see `make doctor`)")
+
+# %% [markdown]
+# ## What if?
+#
+# Move a slider: both traces are replayed anew under LRU, IAC and the optimum while you drag. Dashed
+# lines stay where you started.
+
+# %%
+from iac_lib.cache.whatif import make_benches
+from iac_lib.figures.whatif import WhatIf
+
+panel = WhatIf(make_benches(PROFILE, SHAREGPT_JSON))
+panel
+
+# %% [markdown]
+# Without a running kernel there are no sliders; this is where they start:
+
+# %%
+from IPython.display import Image
+
+print(panel.label.value)
+Image(panel.image.value)

@@ -12,6 +12,7 @@ from functools import partial
 
 from iac_lib.traces.arrivals import Diurnal, OnOff, OriginalDelays, Pareto
 from iac_lib.traces.conversations import Conversations
+from iac_lib.traces.data import find_data
 from iac_lib.traces.experiment import Experiment
 from iac_lib.traces.schema import Trace
 from iac_lib.traces.sharegpt import load_sharegpt
@@ -107,8 +108,7 @@ def typed_experiment(
     if profile == "traces":
         from iac_lib.traces.ragpulse import load_ragpulse
 
-        halves = tuple(map(use_types_as_intents, halve(load_ragpulse())))
-        return lambda seed, rate: halves
+        return replay_second_half(use_types_as_intents(load_ragpulse()))
     experiment = next(iter(timed_experiments(profile).values()))
 
     def workload(seed: int, rate: float) -> tuple[Trace, Trace]:
@@ -120,6 +120,28 @@ def typed_experiment(
         )
 
     return workload
+
+
+def real_traces() -> dict[str, Trace]:
+    """Return the traces with real delays and shared prefixes that ``IAC_DATA`` holds.
+
+    Raises
+    ------
+    DataNotFound
+        If one is missing; it says where to get it.
+    """
+    from iac_lib.traces.claude_code import load_claude_code
+    from iac_lib.traces.mooncake import read_mooncake
+    from iac_lib.traces.ragpulse import load_ragpulse
+
+    mooncake = read_mooncake(find_data("mooncake/conversation_trace.jsonl"))
+    return {trace.name: trace for trace in (load_ragpulse(), load_claude_code(), mooncake)}
+
+
+def replay_second_half(trace: Trace) -> Callable[[int, float], tuple[Trace, Trace]]:
+    """Return the workload (seed, rate) -> (history, replay) of a trace with its own times."""
+    halves = halve(trace)
+    return lambda seed, rate: halves
 
 
 def use_types_as_intents(trace: Trace) -> Trace:
