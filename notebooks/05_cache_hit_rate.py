@@ -49,7 +49,7 @@ from iac_lib.figures.style import save, use_style
 from iac_lib.policies.lineup import NO_INTENT, online_policies, oracles
 
 use_style()
-pd.options.display.float_format = "{:.3f}".format
+pd.options.display.float_format = "{:.4g}".format
 
 # %% [markdown]
 # ## The headline: real conversations
@@ -85,8 +85,7 @@ save(fig, "fig06b_rates", rates, SHAREGPT)
 # Two gaps stand out. The one between LRU and the best online policy is what statistics buy. The
 # other, between any online policy and the optimum, is several times larger: it is the price of not
 # knowing *when* the next turn comes. TB and TB+S stand here with the best threshold that a sweep
-# finds at each point, and still below MIN: on these conversations size is no better guide than the
-# time of the next use.
+# finds at each point; where they are below MIN, size is a worse guide than the time of the next use.
 
 # %%
 capacities = [40_000, 80_000, 110_000, 150_000, 200_000, 300_000]
@@ -159,12 +158,13 @@ fig = plot_curves(oracle_view, "capacity_tokens")
 save(fig, "fig01c_oracles", oracle_view, WILDCHAT)
 
 # %% [markdown]
-# The paper ranks TB+S first among its oracles, above MIN. Here MIN is above both, and the optimum,
-# which may also keep a part of a node or refuse one, above MIN.
+# The paper ranks TB+S first among its oracles, above MIN. Compare them here. The optimum may also
+# keep a part of a node or refuse one; nothing can be above it. These are the thresholds that the
+# sweep chose, the commonest over seeds:
 
 # %%
 swept = both[both["policy"].isin(["tb", "tb+s"])]
-swept.groupby(["workload", "policy", "capacity_tokens"])["setting"].agg(pd.Series.mode)
+swept.groupby(["workload", "policy", "capacity_tokens"])["setting"].agg(lambda s: s.mode()[0])
 
 # %% [markdown]
 # ### Fig. 12a: with WA

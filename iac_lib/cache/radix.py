@@ -11,8 +11,8 @@ of SGLang's ``RadixCache`` (0.5.3 to 0.5.23):
 * only childless, unlocked nodes are candidates; the lowest goes, whole, until the rest
   fits; ties go to the least recently used, then to the oldest.
 
-A request longer than the cache is served without being cached. The module knows
-policies only as three function pointers, and requests only as arrays.
+A request longer than the cache is served without being cached. The tree knows nothing of
+policies; who goes first is for `index`, what happens when for `replay`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from iac_lib.cache.compiled import RANK_WIDTH
-from iac_lib.cache.heap import NONE, Heap, insert, make_heap, remove
+from iac_lib.cache.heap import NONE
 from iac_lib.cache.node import NODE
 
 ROOT = 0
-STATIC, EXPIRING, GROUPED, SCAN = range(4)
-INDEX_KINDS = {"static": STATIC, "expiring": EXPIRING, "grouped": GROUPED, "scan": SCAN}
-# Computed expiry times and the comparison in a priority may round differently.
-EXPIRY_SLACK_S = 1e-6
 
 
 class Counters(NamedTuple):
@@ -96,19 +91,6 @@ def make_tree(above: np.ndarray, depth: np.ndarray, slots: int, oracle: bool) ->
         state=state,
         inflation=np.zeros(1),
     )
-
-
-class Index(NamedTuple):
-    """Candidates for eviction in order, and when their order changes."""
-
-    ranks: Heap
-    timers: Heap
-
-
-def make_index(slots: int, groups: int, expiring: bool) -> Index:
-    """Return an empty index: ranks are a priority, last access and sequence number."""
-    ranks = make_heap(slots, RANK_WIDTH + 2, groups)
-    return Index(ranks, make_heap(slots if expiring else 1, 1))
 
 
 @njit(cache=True, nogil=True)
@@ -222,99 +204,3 @@ def lock(tree, node):
             tree.state[C.locked] += v.tokens
         v.locks += 1
         node = np.int64(v.parent)
-
-
-@njit(cache=True, nogil=True)
-def unlock(tree, index, kind, node, now, policy):
-    """Undo one `lock`; what became free and is childless joins the candidates."""
-    while node != ROOT:
-        v = tree.nodes[node]
-        v.locks -= 1
-        if v.locks == 0:
-            tree.state[C.locked] -= v.tokens
-            if v.children == 0:
-                offer(tree, index, kind, node, now, policy)
-        node = np.int64(v.parent)
-
-
-@njit(cache=True, nogil=True)
-def offer(tree, index, kind, node, now, policy):
-    """Make `node` a candidate for eviction."""
-    v = tree.nodes[node]
-    keys = index.ranks.keys
-    keys[node, :RANK_WIDTH] = 0.0
-    if kind in (STATIC, EXPIRING):
-        rank = policy.rank(v, now, policy.tables, policy.numbers)
-        for column in range(RANK_WIDTH):
-            keys[node, column] = rank[column]
-    keys[node, RANK_WIDTH] = v.last_access_s
-    keys[node, RANK_WIDTH + 1] = v.seq
-    v.group = policy.group(v, policy.tables, policy.numbers) if kind == GROUPED else 0
-    insert(index.ranks, v.group, node)
-    if kind == EXPIRING:
-        when = policy.expires_s(v, policy.tables, policy.numbers)
-        if now < when + EXPIRY_SLACK_S and when < np.inf:
-            index.timers.keys[node, 0] = when
-            insert(index.timers, 0, node)
-
-
-@njit(cache=True, nogil=True)
-def withdraw(tree, index, kind, node):
-    """Make `node` no candidate; do nothing if it is none."""
-    if index.ranks.inside[node]:
-        remove(index.ranks, tree.nodes[node].group, node)
-        if kind == EXPIRING and index.timers.inside[node]:
-            remove(index.timers, 0, node)
-
-
-@njit(cache=True, nogil=True)
-def expire(tree, index, now, policy):
-    """Rank again every candidate whose time has come."""
-    timers, ranks = index.timers, index.ranks
-    while timers.roots[0] != NONE:
-        node = np.int64(timers.roots[0])
-        if timers.keys[node, 0] > now + EXPIRY_SLACK_S:
-            return
-        remove(timers, 0, node)
-        v = tree.nodes[node]
-        if now < policy.expires_s(v, policy.tables, policy.numbers) + EXPIRY_SLACK_S:
-            # Too close to call: look again at the next eviction.
-            timers.keys[node, 0] = np.nextafter(now + EXPIRY_SLACK_S, np.inf)
-            insert(timers, 0, node)
-        rank = policy.rank(v, now, policy.tables, policy.numbers)
-        changed = False
-        for column in range(RANK_WIDTH):
-            changed |= ranks.keys[node, column] != rank[column]
-        if changed:
-            remove(ranks, 0, node)
-            for column in range(RANK_WIDTH):
-                ranks.keys[node, column] = rank[column]
-            insert(ranks, 0, node)
-
-
-@njit(cache=True, nogil=True)
-def find_victim(tree, index, kind, now, policy):
-    """Return the lowest-ranked candidate (NONE if there is none)."""
-    ranks = index.ranks
-    if kind in (STATIC, EXPIRING):
-        return np.int64(ranks.roots[0])
-    nodes = tree.nodes
-    best = np.int64(NONE)
-    best_rank = policy.rank(nodes[ROOT], now, policy.tables, policy.numbers)
-    count = ranks.roots.size if kind == GROUPED else tree.state[C.fresh]
-    for position in range(count):
-        node = np.int64(ranks.roots[position]) if kind == GROUPED else np.int64(position)
-        if node == NONE or not ranks.inside[node]:
-            continue
-        rank = policy.rank(nodes[node], now, policy.tables, policy.numbers)
-        if best == NONE or rank < best_rank or (rank == best_rank and is_older(nodes, node, best)):
-            best, best_rank = node, rank
-    return best
-
-
-@njit(cache=True, nogil=True, inline="always")
-def is_older(nodes, a, b):
-    """Return whether a was accessed before b, or made before it if at the same time."""
-    if nodes[a].last_access_s != nodes[b].last_access_s:
-        return nodes[a].last_access_s < nodes[b].last_access_s
-    return nodes[a].seq < nodes[b].seq

@@ -13,28 +13,30 @@ from numba import njit
 from iac_lib.cache.compiled import compile_policy
 from iac_lib.cache.future import NEVER, NextUses, find_next_uses
 from iac_lib.cache.heap import NONE
-from iac_lib.cache.radix import (
+from iac_lib.cache.index import (
     EXPIRING,
     GROUPED,
     INDEX_KINDS,
-    ROOT,
     SCAN,
+    expire,
+    find_victim,
+    make_index,
+    offer,
+    unlock,
+    withdraw,
+)
+from iac_lib.cache.radix import (
+    ROOT,
     C,
     Tree,
     attach,
     deepest_held,
     detach,
-    expire,
-    find_victim,
     lock,
-    make_index,
     make_tree,
-    offer,
     refresh_next_use,
     split,
     touch,
-    unlock,
-    withdraw,
 )
 
 if TYPE_CHECKING:
