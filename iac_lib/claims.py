@@ -163,13 +163,16 @@ def check_granularity(numbers: dict, table: pd.DataFrame) -> Finding:
 
 
 def check_noise(numbers: dict, table: pd.DataFrame) -> Finding:
-    noisy = table[table["policy"] == "iac"].sort_values("random_share")["mean"]
+    # A step may rise by no more than the confidence interval of its mean.
+    rows = table[table["policy"] == "iac"].sort_values("random_share")
+    noisy, half = rows["mean"], rows["high"] - rows["mean"]
+    falls = (noisy.diff().iloc[1:] <= half.iloc[1:]).all() and noisy.iloc[-1] < noisy.iloc[0]
     lru = table.loc[table["policy"] == "lru", "mean"].iloc[0]
     paper = numbers["random_labels_100pct_hit"]["sharechat@170000"]
     return Finding(
         f"{numbers['hit_rate']['sharechat@170000']['iac']} down to {paper} at 100 % random",
         f"{percent(noisy.iloc[0])} down to {percent(noisy.iloc[-1])}; LRU {percent(lru)}",
-        bool(noisy.iloc[-1] > lru and noisy.is_monotonic_decreasing),
+        bool(falls and noisy.iloc[-1] > lru),
     )
 
 

@@ -12,7 +12,7 @@ of SGLang's ``RadixCache`` (0.5.3 to 0.5.23):
   fits; ties go to the least recently used, then to the oldest.
 
 A request longer than the cache is served without being cached. The module knows
-policies only as three compiled functions, and requests only as arrays.
+policies only as three function pointers, and requests only as arrays.
 """
 
 from __future__ import annotations
@@ -22,37 +22,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from iac_lib.cache.compiled import RANK_WIDTH
 from iac_lib.cache.heap import NONE, Heap, insert, make_heap, remove
+from iac_lib.cache.node import NODE
 
 ROOT = 0
 STATIC, EXPIRING, GROUPED, SCAN = range(4)
 INDEX_KINDS = {"static": STATIC, "expiring": EXPIRING, "grouped": GROUPED, "scan": SCAN}
 # Computed expiry times and the comparison in a priority may round differently.
 EXPIRY_SLACK_S = 1e-6
-
-NODE = np.dtype(
-    [
-        ("created_s", "f8"),
-        ("last_access_s", "f8"),
-        ("next_use_s", "f8"),
-        ("score", "f8"),
-        ("inflation", "f8"),
-        ("hits", "i8"),
-        ("tokens", "i8"),
-        ("depth_tokens", "i8"),
-        ("context_tokens", "i8"),
-        ("seq", "i8"),
-        ("turn", "i4"),
-        ("intent", "i4"),
-        ("request_type", "i4"),
-        ("top", "i4"),
-        ("bottom", "i4"),
-        ("parent", "i4"),
-        ("children", "i4"),
-        ("locks", "i4"),
-        ("group", "i4"),
-    ]
-)
 
 
 class Counters(NamedTuple):
@@ -127,9 +105,10 @@ class Index(NamedTuple):
     timers: Heap
 
 
-def make_index(slots: int, width: int, groups: int, expiring: bool) -> Index:
-    """Return an empty index for priorities of `width` numbers."""
-    return Index(make_heap(slots, width + 2, groups), make_heap(slots if expiring else 1, 1))
+def make_index(slots: int, groups: int, expiring: bool) -> Index:
+    """Return an empty index: ranks are a priority, last access and sequence number."""
+    ranks = make_heap(slots, RANK_WIDTH + 2, groups)
+    return Index(ranks, make_heap(slots if expiring else 1, 1))
 
 
 @njit(cache=True, nogil=True)
@@ -245,8 +224,8 @@ def lock(tree, node):
         node = np.int64(v.parent)
 
 
-@njit(nogil=True)
-def unlock(tree, index, kind, node, now, priority, expires_s, group, p):
+@njit(cache=True, nogil=True)
+def unlock(tree, index, kind, node, now, policy):
     """Undo one `lock`; what became free and is childless joins the candidates."""
     while node != ROOT:
         v = tree.nodes[node]
@@ -254,29 +233,26 @@ def unlock(tree, index, kind, node, now, priority, expires_s, group, p):
         if v.locks == 0:
             tree.state[C.locked] -= v.tokens
             if v.children == 0:
-                offer(tree, index, kind, node, now, priority, expires_s, group, p)
+                offer(tree, index, kind, node, now, policy)
         node = np.int64(v.parent)
 
 
-@njit(nogil=True)
-def offer(tree, index, kind, node, now, priority, expires_s, group, p):
+@njit(cache=True, nogil=True)
+def offer(tree, index, kind, node, now, policy):
     """Make `node` a candidate for eviction."""
     v = tree.nodes[node]
     keys = index.ranks.keys
-    width = keys.shape[1] - 2
+    keys[node, :RANK_WIDTH] = 0.0
     if kind in (STATIC, EXPIRING):
-        rank = priority(v, now, p)
-        for column in range(width):
+        rank = policy.rank(v, now, policy.tables, policy.numbers)
+        for column in range(RANK_WIDTH):
             keys[node, column] = rank[column]
-    else:
-        for column in range(width):
-            keys[node, column] = 0.0
-    keys[node, width] = v.last_access_s
-    keys[node, width + 1] = v.seq
-    v.group = group(v, p) if kind == GROUPED else 0
+    keys[node, RANK_WIDTH] = v.last_access_s
+    keys[node, RANK_WIDTH + 1] = v.seq
+    v.group = policy.group(v, policy.tables, policy.numbers) if kind == GROUPED else 0
     insert(index.ranks, v.group, node)
     if kind == EXPIRING:
-        when = expires_s(v, p)
+        when = policy.expires_s(v, policy.tables, policy.numbers)
         if now < when + EXPIRY_SLACK_S and when < np.inf:
             index.timers.keys[node, 0] = when
             insert(index.timers, 0, node)
@@ -291,8 +267,8 @@ def withdraw(tree, index, kind, node):
             remove(index.timers, 0, node)
 
 
-@njit(nogil=True)
-def expire(tree, index, now, priority, expires_s, p):
+@njit(cache=True, nogil=True)
+def expire(tree, index, now, policy):
     """Rank again every candidate whose time has come."""
     timers, ranks = index.timers, index.ranks
     while timers.roots[0] != NONE:
@@ -301,36 +277,36 @@ def expire(tree, index, now, priority, expires_s, p):
             return
         remove(timers, 0, node)
         v = tree.nodes[node]
-        if now < expires_s(v, p) + EXPIRY_SLACK_S:
+        if now < policy.expires_s(v, policy.tables, policy.numbers) + EXPIRY_SLACK_S:
             # Too close to call: look again at the next eviction.
             timers.keys[node, 0] = np.nextafter(now + EXPIRY_SLACK_S, np.inf)
             insert(timers, 0, node)
-        rank = priority(v, now, p)
+        rank = policy.rank(v, now, policy.tables, policy.numbers)
         changed = False
-        for column in range(ranks.keys.shape[1] - 2):
+        for column in range(RANK_WIDTH):
             changed |= ranks.keys[node, column] != rank[column]
         if changed:
             remove(ranks, 0, node)
-            for column in range(ranks.keys.shape[1] - 2):
+            for column in range(RANK_WIDTH):
                 ranks.keys[node, column] = rank[column]
             insert(ranks, 0, node)
 
 
-@njit(nogil=True)
-def find_victim(tree, index, kind, now, priority, p):
+@njit(cache=True, nogil=True)
+def find_victim(tree, index, kind, now, policy):
     """Return the lowest-ranked candidate (NONE if there is none)."""
     ranks = index.ranks
     if kind in (STATIC, EXPIRING):
         return np.int64(ranks.roots[0])
     nodes = tree.nodes
     best = np.int64(NONE)
-    best_rank = priority(nodes[ROOT], now, p)
+    best_rank = policy.rank(nodes[ROOT], now, policy.tables, policy.numbers)
     count = ranks.roots.size if kind == GROUPED else tree.state[C.fresh]
     for position in range(count):
         node = np.int64(ranks.roots[position]) if kind == GROUPED else np.int64(position)
         if node == NONE or not ranks.inside[node]:
             continue
-        rank = priority(nodes[node], now, p)
+        rank = policy.rank(nodes[node], now, policy.tables, policy.numbers)
         if best == NONE or rank < best_rank or (rank == best_rank and is_older(nodes, node, best)):
             best, best_rank = node, rank
     return best

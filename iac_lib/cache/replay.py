@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
+from iac_lib.cache.compiled import compile_policy
 from iac_lib.cache.future import NEVER, NextUses, find_next_uses
 from iac_lib.cache.heap import NONE
 from iac_lib.cache.radix import (
     EXPIRING,
     GROUPED,
     INDEX_KINDS,
-    NODE,
     ROOT,
     SCAN,
     C,
@@ -41,10 +40,6 @@ from iac_lib.cache.radix import (
 if TYPE_CHECKING:
     from iac_lib.policies.policy import Policy
     from iac_lib.traces.schema import Trace
-
-# Any node tells how many numbers a policy ranks by.
-PROBE = np.zeros(1, NODE).view(np.recarray)[0]
-PROBE.tokens = 1
 
 
 @dataclass(frozen=True)
@@ -151,29 +146,21 @@ def simulate(
     kind = SCAN if scan else INDEX_KINDS[policy.index]
     segments = trace.segments
     requests = Requests(*(column[:stop] for column in read_requests(trace, policy, service_s)))
-    params = policy.params()
+    compiled = compile_policy(policy)
     uses = NextUses(np.zeros(1, np.int64), np.zeros(0, np.int32))
     if policy.needs_future:
         uses = find_next_uses(segments.parent, segments.leaf)
     slots = min(capacity_tokens, len(segments.parent)) + 2
     tree = make_tree(segments.parent, segments.depth_tokens, slots, policy.needs_future)
-    width = len(policy.priority(PROBE, 0.0, params))
     groups = policy.count_groups() if kind == GROUPED else 1
-    ranks = make_index(slots, width, groups, kind == EXPIRING)
+    ranks = make_index(slots, groups, kind == EXPIRING)
     hits, used = np.zeros(stop, np.int64), np.zeros(stop, np.int64)
     victims = np.empty((2 * stop if record_victims else 0, 3), np.int64)
     gone = run(
         requests, uses, tree, ranks, kind, int(capacity_tokens),
-        *compile_policy(type(policy)), params, hits, used, victims, trace.column("arrival_s"),
+        compiled, hits, used, victims, trace.column("arrival_s"),
     )  # fmt: skip
     return tree, requests, hits, used, victims[:gone]
-
-
-@cache
-def compile_policy(policy: type[Policy]) -> tuple:
-    """Return the policy's three functions, compiled."""
-    functions = (policy.priority, policy.expires_s, policy.group)
-    return tuple(njit(nogil=True, error_model="numpy")(f) for f in functions)
 
 
 def read_requests(trace: Trace, policy: Policy, service_s: np.ndarray | float | None) -> Requests:
@@ -197,10 +184,9 @@ def read_requests(trace: Trace, policy: Policy, service_s: np.ndarray | float | 
     )
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def run(
-    requests, uses, tree, index, kind, capacity,
-    priority, expires_s, group, p, hits, used, victims, arrivals,
+    requests, uses, tree, index, kind, capacity, policy, hits, used, victims, arrivals
 ):  # fmt: skip
     """Serve every request in order; fill `hits`, `used`, `victims`; return evictions.
 
@@ -214,7 +200,7 @@ def run(
         now = requests.arrival_s[r]
         while running[0][0] <= now:
             _, node = heappop(running)
-            unlock(tree, index, kind, node, now, priority, expires_s, group, p)
+            unlock(tree, index, kind, node, now, policy)
         leaf = np.int64(requests.leaf[r])
         if oracle:
             foresee(tree, requests, uses, r, arrivals)
@@ -232,17 +218,19 @@ def run(
                 node = split(tree, lower, matched)
                 refresh_next_use(tree, lower)
                 if nodes[lower].children == 0 and nodes[lower].locks == 0:
-                    offer(tree, index, kind, lower, now, priority, expires_s, group, p)
+                    offer(tree, index, kind, lower, now, policy)
             touch(tree, node, now, requests.score[r], tree.depth[leaf])
 
         missing = tree.depth[leaf] - found
         lock(tree, node)
         if missing > 0 and state[C.locked] + missing <= capacity:
             if kind == EXPIRING and state[C.used] + missing > capacity:
-                expire(tree, index, now, priority, expires_s, p)
+                expire(tree, index, now, policy)
             while state[C.used] + missing > capacity:
-                victim = find_victim(tree, index, kind, now, priority, p)
-                tree.inflation[0] = priority(nodes[victim], now, p)[0]
+                victim = find_victim(tree, index, kind, now, policy)
+                tree.inflation[0] = policy.rank(nodes[victim], now, policy.tables, policy.numbers)[
+                    0
+                ]
                 withdraw(tree, index, kind, victim)
                 if gone < len(victims):
                     victims[gone, 0] = r
@@ -251,21 +239,21 @@ def run(
                 gone += 1
                 parent = detach(tree, victim)
                 if nodes[parent].children == 0 and nodes[parent].locks == 0:
-                    offer(tree, index, kind, parent, now, priority, expires_s, group, p)
+                    offer(tree, index, kind, parent, now, policy)
             fill(tree, requests, r, node, matched, leaf, now)
             new = np.int64(tree.holder[leaf])
             lock(tree, new)
-            unlock(tree, index, kind, node, now, priority, expires_s, group, p)
+            unlock(tree, index, kind, node, now, policy)
             node = new
         if requests.service_s[r] >= 0.0:
             heappush(running, (now + requests.service_s[r], node))
         else:
-            unlock(tree, index, kind, node, now, priority, expires_s, group, p)
+            unlock(tree, index, kind, node, now, policy)
         used[r] = state[C.used]
     return gone
 
 
-@njit(nogil=True, cache=True)
+@njit(cache=True, nogil=True)
 def foresee(tree, requests, uses, r, arrivals):
     """Update when the segments on request r's path are needed next."""
     segment, entry = np.int64(requests.leaf[r]), uses.starts[r]
@@ -276,7 +264,7 @@ def foresee(tree, requests, uses, r, arrivals):
         entry += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(cache=True, nogil=True)
 def fill(tree, requests, r, parent, matched, leaf, now):
     """Cache the missing end of request r's path as one node that carries its metadata."""
     v = tree.nodes[attach(tree, parent, matched, leaf)]

@@ -59,7 +59,7 @@ def replay_folds(
             seed=1000 * seed + number,
             max_context_tokens=max_context_tokens,
         )
-        name = f"{number * fold // 1000}K-{(number + 1) * fold // 1000}K"
+        name = f"{number * fold / 1000:g}K-{(number + 1) * fold / 1000:g}K"
         for policy in policies if history is not None else ():
             started = time.perf_counter()
             fitted = policy.fit(history)

@@ -6,8 +6,10 @@ rate, statistics per share of wrong labels, LRU and optimum per rate and capacit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 import pandas as pd
@@ -18,11 +20,15 @@ from iac_lib.intents.noise import randomise_intents
 from iac_lib.policies import IAC, LRU
 from iac_lib.policies.iac import SIGNALS
 from iac_lib.reuse.statistics import ReuseStatistics, fit_statistics
+from iac_lib.traces.arrivals import OriginalDelays
 from iac_lib.traces.experiment import Experiment
 from iac_lib.traces.schema import Trace
+from iac_lib.traces.sources import MAX_CONTEXT_TOKENS, sharegpt_experiment
+from iac_lib.traces.synthetic import generate
 
 NUMBER = {"history": 0, "replay": 1}
 KEPT = 24
+INTERACTIVE = 5_000  # synthetic conversations, to learn from and to replay
 
 
 @dataclass(frozen=True)
@@ -89,11 +95,14 @@ class Bench:
         return fit_statistics(self.trace(self.reference_rate, noise, "history"))
 
     @lru_cache(maxsize=KEPT)  # noqa: B019
-    def bounds(self, rate_per_s: float, capacity_tokens: int) -> tuple[float, float]:
-        """Return the hit rates of LRU and of the optimum."""
-        trace = self.trace(rate_per_s, 0.0)
-        lru = replay(trace, LRU(), capacity_tokens).hit_rate
-        return lru, optimum(trace, capacity_tokens).hit_rate
+    def lru(self, rate_per_s: float, capacity_tokens: int) -> float:
+        """Return the hit rate of LRU."""
+        return replay(self.trace(rate_per_s, 0.0), LRU(), capacity_tokens).hit_rate
+
+    @lru_cache(maxsize=KEPT)  # noqa: B019
+    def optimum(self, rate_per_s: float, capacity_tokens: int) -> float:
+        """Return the best possible hit rate."""
+        return optimum(self.trace(rate_per_s, 0.0), capacity_tokens).hit_rate
 
     @lru_cache(maxsize=KEPT)  # noqa: B019
     def iac(self, settings: Settings) -> float:
@@ -103,15 +112,39 @@ class Bench:
         return replay(trace, policy, settings.capacity_tokens).hit_rate
 
 
-def measure_hit_rates(benches: list[Bench], settings: Settings) -> pd.DataFrame:
+def measure_hit_rates(benches: Sequence[Bench], settings: Settings) -> pd.DataFrame:
     """Return ``data, policy, hit_rate`` for LRU, IAC and the optimum on every bench.
 
     On a trace without labels the policy is called ``iac-no-intent``: IAC by turn alone.
     """
-    rows = []
+    point = (settings.rate_per_s, settings.capacity_tokens)
+    jobs = []
     for bench in benches:
-        lru, best = bench.bounds(settings.rate_per_s, settings.capacity_tokens)
+        _ = bench.trace(settings.rate_per_s, 0.0).segments  # built once, before threads share it
         iac = "iac" if bench.labelled else "iac-no-intent"
-        for policy, rate in (("lru", lru), (iac, bench.iac(settings)), ("optimum", best)):
-            rows.append((bench.name, policy, rate))
+        jobs.append((bench.name, "lru", bench.lru, point))
+        jobs.append((bench.name, iac, bench.iac, (settings,)))
+        jobs.append((bench.name, "optimum", bench.optimum, point))
+    # Replays release the interpreter lock.
+    with ThreadPoolExecutor() as pool:
+        rates = list(pool.map(lambda job: job[2](*job[3]), jobs))
+    rows = [(data, policy, rate) for (data, policy, *_), rate in zip(jobs, rates, strict=True)]
     return pd.DataFrame(rows, columns=["data", "policy", "hit_rate"])
+
+
+def make_benches(profile: str, sharegpt_json: str | None = None) -> list[Bench]:
+    """Return ShareGPT, which has no intents, and beside it synthetic chats, which have.
+
+    Parameters
+    ----------
+    profile, sharegpt_json
+        As for `sharegpt_experiment`.
+    """
+    labelled = Experiment(
+        partial(generate, "sharechat-shaped", 2 * INTERACTIVE),
+        INTERACTIVE,
+        INTERACTIVE,
+        delays=OriginalDelays(),
+        max_context_tokens=MAX_CONTEXT_TOKENS,
+    )
+    return [Bench(sharegpt_experiment(profile, sharegpt_json)), Bench(labelled)]

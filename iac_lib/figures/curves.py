@@ -118,10 +118,11 @@ def plot_bars(summary: pd.DataFrame, *, group: str | None = None) -> Figure:
             place, 100 * rows["mean"], width * 0.92, color=color, alpha=0.85, label=label(policy)
         )
         ax.errorbar(place, 100 * rows["mean"], errors[0], fmt="none", ecolor="0.2", capsize=2, lw=1)
-        for at, mean in zip(place, 100 * rows["mean"], strict=True):
+        for at, mean, error in zip(place, 100 * rows["mean"], errors[0], strict=True):
             ax.annotate(
-                f"{mean:.1f}", (at, mean), (0, 4), textcoords="offset points", ha="center", size=7
-            )
+                f"{mean:.1f}", (at, mean + error), (0, 3), textcoords="offset points",
+                ha="center", size=7,
+            )  # fmt: skip
     if group:
         ax.set_xticks(range(len(groups)), [str(g) for g in groups])
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

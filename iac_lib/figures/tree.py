@@ -109,7 +109,9 @@ def draw_queues(
     nodes = nodes.assign(rank=-1)
     place = place_nodes(nodes)
     right = (place["x"] + place["width"]).max() + 0.3
-    fig, ax = make_canvas(place, right + CELL * len(ranks), top=-1.9)
+    fig, ax = make_canvas(
+        place, right + CELL * len(ranks), top=HEAD - 0.1 * max(map(len, ranks.index))
+    )
     draw_nodes(ax, nodes, place, intents, now_s)
     for column, (policy, row) in enumerate(ranks.iterrows()):
         x = right + CELL * column

@@ -79,7 +79,10 @@ def draw_hit_rates(
     group = rates["data"].map(data.index).to_numpy()
     x = 4.0 * group + rates.groupby("data").cumcount().to_numpy()
     colors = [policy_style(policy)["color"] for policy in rates["policy"]]
-    ax.bar(x, 100 * rates["hit_rate"], 0.8, color=colors, alpha=0.85)
+    bars = ax.bar(x, 100 * rates["hit_rate"], 0.8, color=colors, alpha=0.85)
+    for bar, policy in zip(bars, rates["policy"], strict=True):
+        if policy == "optimum":
+            bar.set(facecolor="white", edgecolor="0.4", hatch="///")
     first = 100 * before["hit_rate"].to_numpy()
     ax.hlines(first, x - 0.47, x + 0.47, color="0.35", ls=(0, (2, 1.5)), lw=1.2)
     for at, value, policy in zip(x, 100 * rates["hit_rate"], rates["policy"], strict=True):
@@ -99,7 +102,7 @@ def draw_hit_rates(
 def to_png(fig: Figure) -> bytes:
     """Return the figure as PNG."""
     file = io.BytesIO()
-    FigureCanvasAgg(fig).print_png(file)
+    FigureCanvasAgg(fig).print_png(file, pil_kwargs={"compress_level": 1})
     return file.getvalue()
 
 
@@ -155,9 +158,9 @@ class WhatIf(widgets.VBox):
         self.image = widgets.Image(format="png").add_class("iac-image")
         self.before = measure_hit_rates(self.benches, start)
         largest = self.sliders["capacity_tokens"].max
-        best = max(bench.bounds(start.rate_per_s, largest)[1] for bench in self.benches)
+        best = max(bench.optimum(start.rate_per_s, largest) for bench in self.benches)
         self.top = min(100.0, 120 * best)
-        self.redraw(start)
+        self.show(start)
         self.newest = Newest(self.redraw)
         for slider in self.sliders.values():
             slider.observe(lambda _: self.newest.put(self.settings), names="value")
@@ -169,6 +172,13 @@ class WhatIf(widgets.VBox):
         return Settings(**{name: slider.value for name, slider in self.sliders.items()})
 
     def redraw(self, settings: Settings) -> None:
+        """Replay and show; what goes wrong is said in the line of text."""
+        try:
+            self.show(settings)
+        except Exception as error:  # in the background nobody else would see it
+            self.label.value = f"{type(error).__name__}: {error}"
+
+    def show(self, settings: Settings) -> None:
         """Replay and show."""
         rates = measure_hit_rates(self.benches, settings)
         self.image.value = to_png(draw_hit_rates(rates, settings, self.before, self.top))

@@ -24,8 +24,8 @@ class MIN(Policy):
         return (-node.next_use_s,)
 
 
-# From well below one delay to beyond any: a factor of sqrt(2) between neighbours.
-THRESHOLDS_S = tuple(float(round(4 * 2 ** (k / 2), 1)) for k in range(21))
+# From well below one delay to well beyond: a factor of sqrt(2) between neighbours.
+THRESHOLDS_S = tuple(round(8 * 2 ** (k / 2), 1) for k in range(13))
 
 
 class ThresholdParams(NamedTuple):

@@ -34,8 +34,8 @@ def load_claude_code(
     path : path or None
         One session a line, ``.jsonl`` or ``.jsonl.gz``; None looks below ``IAC_DATA``.
     rate_per_s : float
-        Sessions start as a Poisson process of this rate. The default keeps about as many
-        running at once as a team has; it is ours, not the data's.
+        Sessions start as a Poisson process of this rate. The default is ours, not the
+        data's: sessions last 1.5 hours on average, so about 54 run at once.
     seed : int
         Of the starts.
 

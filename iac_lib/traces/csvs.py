@@ -57,6 +57,6 @@ def read_csv(path: str | Path, fields: tuple[str, ...]) -> Iterator[tuple[int, d
             raise TraceError(source, problem, row=row, column="line", value=value) from error
         except csv.Error as error:
             problem = f"is not valid CSV, or cut here: {error}"
-            raise TraceError(source, problem, row=reader.line_num) from error
+            raise TraceError(source, problem, row=reader.reader.line_num) from error
     if row == 1:
         raise TraceError(source, "has a header but no rows")

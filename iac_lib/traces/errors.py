@@ -27,6 +27,8 @@ class TraceError(ValueError):
         column: str | None = None,
         value: object = None,
     ) -> None:
+        # NumPy's numbers would show as np.int64(3).
+        value = value.item() if hasattr(value, "item") else value
         self.source, self.problem = str(source), problem
         self.row, self.column, self.value = row, column, value
         where = [self.source]

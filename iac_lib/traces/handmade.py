@@ -79,7 +79,7 @@ REQUESTS = (
     Request(390, "bob", "creative_writing", ("bob 1",)),
     Request(420, "ada", "code_generation", ("ada 1", "ada 2")),
     Request(500, "bob", "creative_writing", ("bob 1", "bob 2")),
-    Request(560, "eva", "summarization", ("eva 1",)),
+    Request(515, "eva", "summarization", ("eva 1",)),
     Request(700, "fay", "summarization", ("fay 1",)),
     Request(880, "gus", "chitchat", ("gus 1",)),
     Request(NOW_S, "hal", "chitchat", ("hal 1",)),

@@ -17,10 +17,12 @@ import pandas as pd
 
 from iac_lib.traces.conversations import Conversations
 from iac_lib.traces.errors import TraceError
+from iac_lib.traces.pairing import Message, pair_turns
 from iac_lib.traces.tokenizers import Tokenizer, count_tokens
 
 PACKAGED = "data/ShareGPT_V3_unfiltered_cleaned_split.json"
-HUMAN, ASSISTANT = {"human", "user"}, {"gpt", "chatgpt", "bing", "bard", "assistant"}
+# The longest piece of JSON, strings aside, that a cut can leave invalid.
+LONGEST_ESCAPE = len(r"\u0000")
 
 
 def load_sharegpt(
@@ -52,10 +54,11 @@ def load_sharegpt(
     skipped: Counter[str] = Counter()
     rows = []
     for conversation, messages in join_pieces(read_records(path, skipped)).items():
-        turns = pair_turns(messages, skipped)
+        said = (Message(m.get("from"), m.get("value") or "") for m in messages)
+        turns = pair_turns(said, skipped)
         if not turns:
             skipped["conversation without an answered query"] += 1
-        rows += [(conversation, t, u, a) for t, (u, a) in enumerate(turns, start=1)]
+        rows += [(conversation, t, u, a) for t, (u, a, _) in enumerate(turns, start=1)]
     turns = pd.DataFrame(rows, columns=["conversation_id", "turn", "user_text", "answer"])
     texts = [*turns["user_text"], *turns.pop("answer")]
     tokens = count_tokens(texts, tokenizer)
@@ -90,7 +93,9 @@ def read_records(path: Path, skipped: Counter[str]) -> Iterator[dict]:
         try:
             record, end = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
-            at_end = error.msg.startswith("Unterminated string") or error.pos >= len(text) - 1
+            rest = text[error.pos :]
+            short = len(rest) <= 1 or (len(rest) <= LONGEST_ESCAPE and not rest.endswith("]"))
+            at_end = short or error.msg.startswith("Unterminated string")
             if number == 0 or not at_end:
                 problem = f"is not valid JSON at character {error.pos}: {error.msg}"
                 raise TraceError(str(path), problem, row=number) from error
@@ -99,8 +104,20 @@ def read_records(path: Path, skipped: Counter[str]) -> Iterator[dict]:
         if not isinstance(record, dict) or not {"id", "conversations"} <= record.keys():
             problem = "record has no id or no conversations"
             raise TraceError(str(path), problem, row=number)
+        validate_messages(record["conversations"] or [], str(path), number)
         yield record
         position, number = end - 1, number + 1
+
+
+def validate_messages(messages: object, source: str, number: int) -> None:
+    """Raise unless `messages` is a list of messages whose ``value`` is text or null."""
+    if not isinstance(messages, list):
+        problem = "must be a list of messages"
+        raise TraceError(source, problem, row=number, column="conversations", value=messages)
+    for message in messages:
+        if not isinstance(message, dict) or not isinstance(message.get("value"), str | None):
+            problem = "must be a message with from and value, both text"
+            raise TraceError(source, problem, row=number, column="message", value=message)
 
 
 def skip(text: str, position: int, characters: str) -> int:
@@ -122,28 +139,3 @@ def join_pieces(records: Iterator[dict]) -> dict[str, list[dict]]:
         key: [message for _, part in sorted(parts, key=lambda p: p[0]) for message in part]
         for key, parts in pieces.items()
     }
-
-
-def pair_turns(messages: list[dict], skipped: Counter[str]) -> list[tuple[str, str]]:
-    """Return (query, answer) pairs; messages of one side in a row are one message."""
-    turns: list[tuple[str, str]] = []
-    query = answer = ""
-    for message in messages:
-        side, text = message.get("from"), message.get("value") or ""
-        if side in HUMAN:
-            if query and answer:
-                turns.append((query, answer))
-                query = answer = ""
-            query = f"{query}\n{text}" if query else text
-        elif side in ASSISTANT:
-            if not query:
-                skipped["answer without a query"] += 1
-                continue
-            answer = f"{answer}\n{text}" if answer else text
-        else:
-            skipped[f"message from {side!r}"] += 1
-    if query and answer:
-        turns.append((query, answer))
-    elif query:
-        skipped["query without an answer"] += 1
-    return turns

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from iac_lib.files import write_atomically
 from iac_lib.progress import progress
@@ -83,16 +85,39 @@ def cache_directory() -> Path:
 
 
 def count_tokens(texts: Sequence[str], tokenizer: Tokenizer | None = None) -> np.ndarray:
-    """Return int64[n], tokens per text, from the cache if they were counted before."""
+    """Return int64[n], tokens per text, from the cache if they were counted before.
+
+    A cache that is damaged is counted anew; one that cannot be written is warned about.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    tokenizer : Tokenizer or None
+        Default: Tekken.
+    """
     tokenizer = tokenizer or Tekken()
     digest = hashlib.sha256(tokenizer.name.encode())
     for text in texts:
         digest.update(len(text).to_bytes(8, "little"))
         digest.update(text.encode("utf-8", "surrogatepass"))
     path = cache_directory() / f"tokens-{digest.hexdigest()[:32]}.parquet"
-    if path.exists():
-        return pd.read_parquet(path)["tokens"].to_numpy(np.int64)
-    tokens = tokenizer.count(texts)
-    with write_atomically(path) as temporary:
-        pd.DataFrame({"tokens": tokens}).to_parquet(temporary)
+    if (cached := read_cached(path, len(texts))) is not None:
+        return cached
+    tokens = np.asarray(tokenizer.count(texts), np.int64)
+    try:
+        with write_atomically(path) as temporary:
+            # Checksums, because a flipped bit in a count would otherwise read as another count.
+            pq.write_table(pa.table({"tokens": tokens}), temporary, write_page_checksum=True)
+    except OSError as error:
+        warnings.warn(f"token counts were not cached in {path.parent}: {error}", stacklevel=2)
     return tokens
+
+
+def read_cached(path: Path, count: int) -> np.ndarray | None:
+    """Return the `count` cached numbers in `path`, or None if they are missing or damaged."""
+    try:
+        table = pq.read_table(path, page_checksum_verification=True)
+        tokens = table.column("tokens").to_numpy().astype(np.int64, casting="safe")
+    except (OSError, KeyError, TypeError, pa.ArrowException):
+        return None
+    return tokens if len(tokens) == count and (tokens >= 0).all() else None
