@@ -20,9 +20,9 @@
 #
 # | made here | paper (IAC) | data in the profile `quick` |
 # | --- | --- | --- |
-# | `table02_datasets`, `fig01b_context` | Table 2, Fig. 1b | ShareGPT (the part on PyPI), synthetic |
+# | `table02_datasets`, `fig01b_context` | Table 2, Fig. 1b | ShareGPT (part on PyPI), synthetic |
 # | `fig02a_turns_by_intent` | Fig. 2a | synthetic, both shapes |
-# | `fig02b_delay_cdf`, `fig03_drift`, `fig10_delay_pdf` | Fig. 2b, 3, 10 | synthetic WildChat-shaped |
+# | `fig02b_delay_cdf`, `fig03_drift`, `fig10_delay_pdf` | Fig. 2b, 3, 10 | synthetic |
 # | `fig_continuation`, `fig_input_shares` | not shown there | ShareGPT, synthetic |
 # | `fig_lognormal_qq` | not shown there | synthetic |
 #
@@ -31,7 +31,7 @@
 
 # %% tags=["parameters"]
 PROFILE = "quick"
-CONVERSATIONS = 100_000
+CONVERSATIONS = 200_000
 SEED = 0
 SHAREGPT_JSON = None
 
@@ -94,6 +94,7 @@ def stack(describe, names=tables):
 
 # %%
 summary = pd.DataFrame({name: summarise_turns(table) for name, table in tables.items()}).T
+summary = summary.infer_objects()
 summary
 
 # %% [markdown]
@@ -153,8 +154,8 @@ print(f"tokens per conversation{ours['tokens_per_conversation']:8.0f}")
 # %% [markdown]
 # ## Fig. 1b: the context grows
 #
-# Each request repeats everything said before it. What a server reads at turn 8 is not eight times
-# what it reads at turn 1 but far more, because the first request has no answer in it.
+# Each request repeats everything said before it. Both axes are logarithmic: a line that climbs one
+# step up for one step right grows in proportion to the turn.
 
 # %%
 from iac_lib.figures.characterize import plot_context
@@ -167,10 +168,11 @@ save(plot_context(context), "fig01b_context", context, SOURCES)
 context.pivot(index="source", columns="turn", values="mean").loc[list(sources)].round(0)
 
 # %% [markdown]
-# Real and synthetic contexts grow alike, close to linearly with the turn. For a cache this means that
-# entries differ in size by more than an order of magnitude, and that the largest belong to the
-# conversations that have already gone on longest. A policy that evicts large entries first throws
-# out exactly those.
+# The first step is the steepest, because the first request has no answer in it yet; from then on
+# chats grow about in proportion to the turn, real ones and synthetic ones alike. For a cache this
+# means that entries differ in size by more than an order of magnitude, and that the largest belong
+# to the conversations that have already gone on longest. A policy that evicts large entries first
+# throws out exactly those.
 
 # %% [markdown]
 # ## Does anyone come back?
@@ -189,9 +191,9 @@ by_turn = continuation.pivot(index="source", columns="turn", values="continuatio
 by_turn[[1, 2, 3, 5, 10]].loc[list(sources)]
 
 # %% [markdown]
-# Who stays, stays on: after a few turns almost every request has a follow-up, and the curve is flat
-# from there. So turn 1 against all others is most of what the turn alone can tell a policy; to tell
-# a long conversation that is about to end from one that is not, it needs something else.
+# Who stays, stays on: the curve rises over the first turns and flattens. So the turn tells a policy
+# a first request from a deep one, but hardly one deep request from another; to see that a long
+# conversation is about to end, it needs something else.
 #
 # One caution: ShareGPT holds conversations that someone thought worth sharing. A server's own log
 # has more that end at once, as the synthetic workload with WildChat's means shows.
@@ -199,25 +201,34 @@ by_turn[[1, 2, 3, 5, 10]].loc[list(sources)]
 # %% [markdown]
 # ## How much could a cache save at all?
 #
-# A cache that never evicts finds all of the input that it has seen before. Its hit rate is the upper
-# bound of every policy at every capacity.
+# A cache that never evicts finds all of the input that it has seen before. Its hit rate is the
+# upper bound of every policy at every capacity. Chats are cut at 8,192 tokens, the context of the
+# model that the notebook on hit rates replays them for; timed logs are taken as they were served.
 
 # %%
 from iac_lib.figures.characterize import plot_input_shares
+from iac_lib.traces.arrivals import limit_context
 from iac_lib.traces.sharing import input_shares
+from iac_lib.traces.sources import MAX_CONTEXT_TOKENS
 
-shares = pd.DataFrame([input_shares(data) for data in sources.values()])
+served = {n: limit_context(chat, MAX_CONTEXT_TOKENS) for n, chat in (chats | synthetic).items()}
+shares = pd.DataFrame([input_shares(data) for data in (served | timed).values()])
 shares.insert(0, "source", list(sources))
 save(plot_input_shares(shares), "fig_input_shares", shares, SOURCES)
 
 # %%
+uncut = {name: 1 - input_shares(data)["new"] for name, data in sources.items()}
 bound = shares.set_index("source")[["own", "others"]].sum(axis=1)
-print((100 * bound).round(1).to_string())
+100 * pd.DataFrame({"bound (%)": bound, "without the cut": uncut}).loc[list(sources)]
 
 # %% [markdown]
-# Nearly all input is history, so a server without a prefix cache spends nearly all of its prefill on
-# text that it has read before. When the notebooks on policies report hit rates far below this bound,
-# the reason is room and timing, not a lack of reuse.
+# What people type is small beside the history that is sent along, so a server without a prefix
+# cache spends most of its prefill on text that it has read before. When the notebooks on policies
+# report hit rates far below this bound, the reason is room and timing, not a lack of reuse.
+#
+# That holds for prompts that *begin* with the history. An assistant that puts retrieved passages in
+# front of it (RAGPulse, in the profile `traces`) breaks its own prefix at every turn. No eviction
+# policy can mend that; the order of the prompt can.
 
 # %% [markdown]
 # ## Intents, on synthetic data
@@ -256,7 +267,9 @@ from iac_lib.reuse.delays import curves_by, delay_cdf
 
 WILDCHAT = "synthetic wildchat-shaped"
 SHOWN = ["chitchat", "code_generation", "creative_writing"]
-three = tables[WILDCHAT].loc[lambda t: t["intent"].isin(SHOWN)].sort_values(["intent", "turn"])
+three = tables[WILDCHAT].dropna(subset="delay_s").sort_values("turn")
+three["intent"] = three["intent"].cat.set_categories(SHOWN)
+three = three.dropna(subset="intent").sort_values("intent", kind="stable")
 first_and_fifth = three[three["turn"].isin([1, 5])]
 
 # %%
@@ -280,16 +293,22 @@ delay_quantiles(first_and_fifth, ["intent", "turn"]).drop(columns=["p25_s", "p75
 from iac_lib.figures.characterize import plot_drift
 from iac_lib.traces.describe import behaviour_by_hour
 
-hours = behaviour_by_hour(three)
+hours = behaviour_by_hour(tables[WILDCHAT])
+hours = hours[hours["intent"].isin(SHOWN)]
 save(plot_drift(hours, SHOWN), "fig03_drift", hours, WILDCHAT)
 
 # %%
-swing = hours.groupby("intent", observed=True)[["turns", "median_delay_s"]].agg(["min", "max"])
-swing
+hours.groupby("intent", observed=True)[["turns", "median_delay_s"]].agg(["min", "max"])
+
+# %%
+median = hours.pivot(index="hour", columns="intent", values="median_delay_s")
+slower = (median["creative_writing"] > median["code_generation"]).sum()
+print(f"in {slower} of 24 hours creative_writing waits longer than code_generation")
 
 # %% [markdown]
-# The order of the intents hardly changes over the day, the levels do. Statistics learned at noon
-# misjudge the evening a little; a rolling window over the last conversations follows.
+# Levels move by much, and even the order of two intents may change. Statistics learned at one hour
+# misjudge another; a rolling window over the last conversations follows. (The clock of a log starts
+# with its first request.)
 
 # %% [markdown]
 # ### Fig. 10: densities, finer and finer
@@ -317,23 +336,35 @@ save(plot_delay_pdf(panels), "fig10_delay_pdf", curves, WILDCHAT)
 # %% [markdown]
 # ## Is the delay log-normal?
 #
-# IAC fits a log-normal to the delays of each (intent, turn) and takes its median as the reuse window.
-# A QQ plot shows where a fit fails: points on the line agree. KS is the largest distance between
-# the two distribution functions, R² the agreement of the quantiles on the log scale.
+# IAC fits a log-normal to the delays of each (intent, turn) and takes its median as the reuse
+# window. A QQ plot shows where a fit fails: points on the line agree. KS is the largest distance
+# between the two distribution functions, R² the agreement of the quantiles on the log scale. The
+# table has two rows per source: all delays, and those up to 30 minutes, after which IAC counts a
+# conversation as complete.
 
 # %%
 from iac_lib.reuse.delays import fit_lognormal, qq_points
 
 with_delays = [name for name in [*timed, *synthetic] if tables[name]["delay_s"].notna().any()]
 delays = {name: tables[name]["delay_s"].to_numpy() for name in with_delays}
-fits = pd.DataFrame([{"source": name, **vars(fit_lognormal(x))} for name, x in delays.items()])
+limits = {"all": float("inf"), "up to 30 min": 1800.0}
+fits = pd.DataFrame(
+    {"source": name, "which": which, **vars(fit_lognormal(x[x <= limit]))}
+    for name, x in delays.items()
+    for which, limit in limits.items()
+)
 fits
 
 # %%
 from iac_lib.figures.delays import plot_qq
 
 points = pd.concat([qq_points(x).assign(source=name) for name, x in delays.items()])
-save(plot_qq(points, fits), "fig_lognormal_qq", points, ", ".join(with_delays))
+save(
+    plot_qq(points, fits[fits["which"] == "all"]),
+    "fig_lognormal_qq",
+    points,
+    ", ".join(with_delays),
+)
 
 # %% [markdown]
 # SAECache reports how well log-normals fit real intervals:
@@ -342,7 +373,7 @@ save(plot_qq(points, fits), "fig_lognormal_qq", points, ", ".join(with_delays))
 bounds = reported["saecache"]["lognormal_fit"]
 print(f"reported on real traces: R2 at least {bounds['r2_min']}, KS at most {bounds['ks_max']}")
 within = fits[(fits["r2"] >= bounds["r2_min"]) & (fits["ks"] <= bounds["ks_max"])]
-print("within both here:", ", ".join(within["source"]) or "none")
+print("within both here:", "; ".join(within["source"] + ", " + within["which"]) or "none")
 
 # %% [markdown]
 # Synthetic delays are a *mixture* of log-normals with different medians, one for each intent, turn
@@ -353,12 +384,20 @@ print("within both here:", ", ".join(within["source"]) or "none")
 # ## Real delays
 #
 # In the profile `traces`: the same questions to logs with real times. Their conversations carry no
-# intents, so delays are grouped by turn.
+# intents, so delays are grouped by turn, and by request type where the log has one.
 
 # %%
+from IPython.display import display
+
 SKIP = "skipped: real delays need the profile `traces` and IAC_DATA (see `make doctor`)"
 if timed:
     display(stack(lambda table: delay_quantiles(table[table["turn"] <= 5]), timed))
+else:
+    print(SKIP)
+
+# %%
+if timed:
+    display(stack(lambda table: delay_quantiles(table, "request_type"), timed))
 else:
     print(SKIP)
 
@@ -372,16 +411,31 @@ else:
     print(SKIP)
 
 # %%
-real_panels = {}
+from functools import partial
+
+real_panels, first_5_min = {}, partial(delay_pdf, limit_s=300)
 for name in timed:
     turns = tables[name].loc[lambda t: t["turn"].isin([1, 2, 5])].sort_values("turn")
-    real_panels[f"{name}, all"] = delay_pdf(delays[name])
-    real_panels[f"{name}, by turn"] = curves_by(turns, ["turn"], delay_pdf)
+    real_panels[f"{name}, all"] = first_5_min(delays[name])
+    real_panels[f"{name}, by turn"] = curves_by(turns, ["turn"], first_5_min)
 
 # %%
 if timed:
     curves = pd.concat([curve.assign(panel=title) for title, curve in real_panels.items()])
     save(plot_delay_pdf(real_panels), "fig10_delay_pdf_real", curves, ", ".join(timed))
+else:
+    print(SKIP)
+
+# %% [markdown]
+# RAGPulse runs for a week, long enough for a day of its own (Fig. 3, by request type). Hours with
+# too few conversations or delays are left out.
+
+# %%
+if "ragpulse" in timed:
+    of_day = behaviour_by_hour(tables["ragpulse"], "request_type")
+    save(
+        plot_drift(of_day, ["rag", "plain"], "request_type"), "fig03_drift_real", of_day, "ragpulse"
+    )
 else:
     print(SKIP)
 
@@ -393,10 +447,11 @@ else:
 # %% [markdown]
 # ## What to take along
 #
-# * Almost all input is history: the reuse is there.
-# * From turn 2 on, most requests have a follow-up; the first turn is the great filter.
+# * Almost all input of a chat is history: the reuse is there.
+# * From turn 2 on, most requests of these chats have a follow-up; the first turn is the filter.
 # * Entries grow with every turn, so the most reusable ones are also the largest.
 # * When the follow-up comes varies over orders of magnitude. Whatever narrows that down (intent,
 #   turn, who asks) is worth memory.
+# * A data set's table may count pieces for conversations: look before you compare.
 #
 # [04_eviction_policies](04_eviction_policies.ipynb) shows what the policies make of it.

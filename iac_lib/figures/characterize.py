@@ -22,6 +22,9 @@ _GROUPS = {
     "chitchat": (BLUE, "o", "-"),
     "code_generation": (VERMILLION, "s", "--"),
     "creative_writing": (GREEN, "^", "-."),
+    "rag": (BLUE, "o", "-"),
+    "plain": (VERMILLION, "s", "--"),
+    "web": (GREEN, "^", "-."),
 }
 
 
@@ -31,7 +34,7 @@ def source_style(source: str) -> dict[str, object]:
 
 
 def group_style(group: str) -> dict[str, object]:
-    """Return the look of an intent as keyword arguments for `Axes.plot`."""
+    """Return the look of an intent or request type as keyword arguments for `Axes.plot`."""
     return _look(_GROUPS, group)
 
 
@@ -51,16 +54,14 @@ def plot_context(context: pd.DataFrame) -> Figure:
     """
     fig, ax = plt.subplots(figsize=(6.4, 3.8))
     for source, line in context.groupby("source", sort=False):
-        ax.plot(line["turn"], line["mean"] / 1000, label=source, **source_style(source))
+        ax.plot(line["turn"], line["mean"], label=source, **source_style(source))
     turns = np.sort(context["turn"].unique())
     ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
     ax.set_xticks(turns, [str(turn) for turn in turns])
-    ax.set(xlabel="turn", ylabel="mean input (thousand tokens)")
-    if context["mean"].max() > 30 * context["mean"].median():
-        ax.set_yscale("log")
-    else:
-        ax.set_ylim(bottom=0)
-    ax.legend()
+    ax.yaxis.set_major_formatter(lambda tokens, _: f"{tokens:,.0f}")
+    ax.set(xlabel="turn", ylabel="mean input (tokens, log scale)")
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return fig
 
 
@@ -84,7 +85,7 @@ def plot_turns_by_intent(turns: pd.DataFrame) -> Figure:
     ax.set_ylim(-0.7, len(order) - 0.3)
     ax.set_xlim(left=0)
     ax.set_xlabel("mean turns of a conversation (bars: 95 % interval)")
-    ax.legend(loc="lower right")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(sources))
     return fig
 
 
@@ -131,7 +132,7 @@ def plot_continuation(continuation: pd.DataFrame) -> Figure:
         )
     ax.set(xlabel="turn", ylabel="probability of a follow-up", ylim=(0, 1.02))
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.legend(loc="lower right")
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return fig
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -12,11 +10,12 @@ from matplotlib.figure import Figure
 
 from iac_lib.figures.characterize import group_style, source_style
 from iac_lib.figures.style import BLACK, ORANGE, PURPLE, SKY
-from iac_lib.reuse.delays import LIMIT_S
 
 # Turns of one group share its colour; alone they need colours of their own.
 _TURNS = ("-", "--", ":", "-.")
 _TURN_COLORS = (BLACK, ORANGE, PURPLE, SKY)
+DELAY = "delay between turns (s)"
+NO_MARKER = {"marker": "none"}
 
 
 def plot_delay_cdf(curves: pd.DataFrame) -> Figure:
@@ -32,9 +31,6 @@ def plot_delay_cdf(curves: pd.DataFrame) -> Figure:
     ax.set(xlabel=DELAY, ylabel="share of follow-ups that have arrived", ylim=(0, 1))
     ax.legend(loc="lower right")
     return fig
-
-
-DELAY = "delay between turns (s)"
 
 
 def plot_delay_pdf(panels: dict[str, pd.DataFrame]) -> Figure:
@@ -75,8 +71,8 @@ def draw_curves(ax: Axes, curves: pd.DataFrame, value: str) -> None:
             if "intent" not in of:
                 look["color"] = _TURN_COLORS[number % len(_TURN_COLORS)]
         label = ", ".join(f"turn {name}" if key == "turn" else name for key, name in of.items())
-        ax.plot(line["delay_s"], line[value], label=label or None, **look | {"marker": "none"})
-    ax.set_xlim(0, LIMIT_S)
+        ax.plot(line["delay_s"], line[value], label=label or None, **look | NO_MARKER)
+    ax.set_xlim(0, curves["delay_s"].max())
 
 
 def plot_source_cdf(curves: pd.DataFrame) -> Figure:
@@ -85,12 +81,9 @@ def plot_source_cdf(curves: pd.DataFrame) -> Figure:
     for source, line in curves.groupby("source", sort=False):
         ax.plot(line["delay_s"], line["cdf"], label=source, **source_style(source) | NO_MARKER)
     ax.set(xlabel=DELAY, ylabel="share of follow-ups that have arrived")
-    ax.set(xlim=(0, LIMIT_S), ylim=(0, 1))
+    ax.set(xlim=(0, curves["delay_s"].max()), ylim=(0, 1))
     ax.legend(loc="lower right")
     return fig
-
-
-NO_MARKER = {"marker": "none"}
 
 
 def plot_qq(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
@@ -103,19 +96,30 @@ def plot_qq(points: pd.DataFrame, fits: pd.DataFrame) -> Figure:
     fits : DataFrame
         The fields of `LogNormalFit`, with a column ``source``.
     """
-    sources: Sequence[str] = list(fits["source"])
+    columns = min(len(fits), 3)
+    rows = -(-len(fits) // columns)
     fig, axes = plt.subplots(
-        1, len(sources), figsize=(0.6 + 2.7 * len(sources), 3.0), sharey=True, squeeze=False
+        rows,
+        columns,
+        figsize=(0.6 + 2.7 * columns, 3.0 * rows),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
     )
-    for ax, source, fit in zip(axes[0], sources, fits.itertuples(), strict=True):
-        line = points[points["source"] == source]
-        ax.plot((-2.6, 2.6), (-2.6, 2.6), color="0.5", lw=1, marker="none", linestyle="-")
-        look = source_style(source) | {"linestyle": "none", "markersize": 3}
+    for ax, fit in zip(axes.flat, fits.itertuples(), strict=False):
+        line = points[points["source"] == fit.source]
+        ax.plot((-2.6, 2.6), (-2.6, 2.6), color="0.5", lw=1, linestyle="-", **NO_MARKER)
+        look = source_style(fit.source) | {"linestyle": "none", "markersize": 3}
         ax.plot(line["normal"], line["observed"], **look)
-        ax.set_title(source, size=9)
+        ax.set_title(fit.source, size=9)
         ax.text(0.05, 0.95, f"KS {fit.ks:.3f}\nR² {fit.r2:.3f}", va="top", transform=ax.transAxes)
-        ax.set_xlabel("normal quantile")
         ax.set_aspect("equal")
-    low = min(-2.8, np.floor(points["observed"].min()))
-    axes[0, 0].set(ylabel="log delay (standardised)", ylim=(low, 3))
+    for ax in axes.flat[len(fits) :]:
+        ax.set_axis_off()
+    for ax in axes.flat[max(len(fits) - columns, 0) : len(fits)]:
+        ax.xaxis.set_tick_params(labelbottom=True)
+    high = max(2.8, np.ceil(points["observed"].max()))
+    axes[0, 0].set_ylim(min(-2.8, np.floor(points["observed"].min())), high)
+    fig.supxlabel("normal quantile", size="medium")
+    fig.supylabel("log delay (standardised)", size="medium")
     return fig

@@ -119,11 +119,20 @@ def turns_by_intent(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).sort_values("turns", ascending=False).reset_index()
 
 
-def behaviour_by_hour(table: pd.DataFrame, by: str = "intent") -> pd.DataFrame:
+def behaviour_by_hour(table: pd.DataFrame, by: str = "intent", least: int = 20) -> pd.DataFrame:
     """Return mean turns and median delay by hour of the day and by one column.
 
     The hour is that in which a conversation starts, of a clock that starts with the data; its
     group is that of its last request.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `turn_table`, with arrival times.
+    by : str
+        ``intent`` or ``request_type``.
+    least : int
+        A mean of fewer conversations and a median of fewer delays are NaN.
     """
     conversations = table.groupby("conversation").agg(
         start_s=("arrival_s", "first"), turns=("turn", "max"), group=(by, "last")
@@ -131,9 +140,12 @@ def behaviour_by_hour(table: pd.DataFrame, by: str = "intent") -> pd.DataFrame:
     conversations["hour"] = (conversations["start_s"] // HOUR_S % 24).astype(int)
     keys = ["group", "hour"]
     delays = table[["conversation", "delay_s"]].join(conversations[keys], on="conversation")
+    turns = conversations.groupby(keys, observed=True)["turns"]
+    delay = delays.groupby(keys, observed=True)["delay_s"]
     columns = {
-        "conversations": conversations.groupby(keys, observed=True).size(),
-        "turns": conversations.groupby(keys, observed=True)["turns"].mean(),
-        "median_delay_s": delays.groupby(keys, observed=True)["delay_s"].median(),
+        "conversations": turns.size(),
+        "turns": turns.mean().where(turns.size() >= least),
+        "delays": delay.count(),
+        "median_delay_s": delay.median().where(delay.count() >= least),
     }
     return pd.DataFrame(columns).reset_index(names=[by, "hour"])

@@ -3,9 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kstest
+from scipy.stats import gaussian_kde, kstest
 
-from iac_lib.reuse.delays import delay_cdf, delay_pdf, delay_quantiles, fit_lognormal, qq_points
+from iac_lib.reuse.delays import (
+    curves_by,
+    delay_cdf,
+    delay_pdf,
+    delay_quantiles,
+    fit_lognormal,
+    qq_points,
+)
 
 
 @pytest.fixture
@@ -31,6 +38,8 @@ def test_pdf_is_the_slope_of_the_cdf(lognormal):
     assert pdf["pdf"].sum() * step == pytest.approx((lognormal < 600).mean(), abs=0.01)
     exact = np.exp(-((np.log(100) - 4.6) ** 2) / 2) / (100 * np.sqrt(2 * np.pi))
     assert np.interp(100, pdf["delay_s"], pdf["pdf"]) == pytest.approx(exact, rel=0.05)
+    kernels = gaussian_kde(np.log(lognormal))(np.log(pdf["delay_s"])) / pdf["delay_s"]
+    np.testing.assert_allclose(pdf["pdf"], kernels, rtol=0.02, atol=1e-6)
 
 
 def test_a_lognormal_fits_itself(lognormal):
@@ -52,3 +61,9 @@ def test_two_habits_do_not_fit_a_lognormal():
 def test_one_delay_has_no_law():
     with pytest.raises(ValueError, match="two different delays"):
         fit_lognormal(np.array([3.0, 3.0]))
+
+
+def test_curves_by_group_leave_out_rare_groups(lognormal):
+    turn = np.repeat([1, 2], [19_990, 10])
+    curves = curves_by(pd.DataFrame({"turn": turn, "delay_s": lognormal}), ["turn"], delay_cdf)
+    assert list(curves) == ["turn", "delay_s", "cdf"] and (curves["turn"] == 1).all()

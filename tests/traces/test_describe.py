@@ -99,9 +99,12 @@ def test_a_conversation_takes_its_last_intent(conversations):
 
 
 def test_behaviour_by_hour_of_the_start(conversations):
-    hours = behaviour_by_hour(turn_table(conversations)).set_index(["intent", "hour"])
+    table = turn_table(conversations)
+    hours = behaviour_by_hour(table, least=1).set_index(["intent", "hour"])
     assert hours["turns"].to_dict() == {("chat", 1): 1, ("code", 0): 3}
     assert hours.loc[("code", 0), "median_delay_s"] == 125
+    rare = behaviour_by_hour(table, least=2).set_index(["intent", "hour"])
+    assert rare["turns"].isna().all() and rare["median_delay_s"].notna().sum() == 1
 
 
 def test_what_a_cache_without_limit_would_hit(conversations, blocks):
