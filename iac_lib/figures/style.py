@@ -23,12 +23,20 @@ _LOOK = {
     "slru": ("SLRU", SKY, "v", ":"),
     "gdsf": ("GDSF", PURPLE, "D", "-."),
     "lpc": ("LPC", BLUE, "P", "-"),
-    "lpc-by-turn": ("LPC (by turn)", BLUE, "P", "--"),
     "wa": ("WA", GREEN, "X", "--"),
     "t-lru": ("T-LRU", SKY, "<", _LONG_DASH),
     "full-horizon": ("Full horizon", ORANGE, "h", _DASH_DOT_DOT),
     "iac": ("IAC", VERMILLION, "o", "-"),
     "iac-no-intent": ("IAC without intent", VERMILLION, "d", ":"),
+    "tb": ("TB", GREEN, ">", "-"),
+    "tb+s": ("TB+S", PURPLE, "p", "-"),
+    "min": ("MIN", BLACK, "*", ":"),
+    "optimum": ("Optimum", BLACK, "H", "-"),
+}
+
+_VARIANTS = {
+    # Stand beside each other and beside the policies above, not beside what they vary.
+    "lpc-by-turn": ("LPC (by turn)", BLUE, "P", "--"),
     "iac*": ("IAC*", VERMILLION, "o", "--"),
     "iac RY,RE": ("IAC (RY,RE)", BLUE, "s", "-"),
     "iac RE,RY": ("IAC (RE,RY)", SKY, "v", "-."),
@@ -40,10 +48,6 @@ _LOOK = {
     "iac 30 classes": ("30 intents", VERMILLION, "o", "-"),
     "iac 20 classes": ("20 intents", BLUE, "s", "-"),
     "iac 10 classes": ("10 intents", GREEN, "^", "-"),
-    "tb": ("TB", GREEN, ">", "-"),
-    "tb+s": ("TB+S", PURPLE, "p", "-"),
-    "min": ("MIN", BLACK, "*", ":"),
-    "optimum": ("Optimum", BLACK, "H", "-"),
 }
 
 POLICY_STYLE = MappingProxyType(
@@ -53,6 +57,14 @@ POLICY_STYLE = MappingProxyType(
     }
 )
 """Keyword arguments for `Axes.plot`, by policy name."""
+
+VARIANT_STYLE = MappingProxyType(
+    {
+        name: MappingProxyType({"color": color, "marker": marker, "linestyle": line})
+        for name, (_, color, marker, line) in _VARIANTS.items()
+    }
+)
+"""The same for variants of a policy, such as IAC with fewer signals."""
 
 
 def policy_style(policy: str) -> dict[str, object]:
@@ -69,8 +81,9 @@ def policy_style(policy: str) -> dict[str, object]:
     dict
         ``color``, ``marker`` and ``linestyle``.
     """
-    if policy in POLICY_STYLE:
-        return dict(POLICY_STYLE[policy])
+    known = POLICY_STYLE.get(policy) or VARIANT_STYLE.get(policy)
+    if known:
+        return dict(known)
     # hash() differs between processes.
     digest = hashlib.sha256(policy.encode()).digest()
     colors = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
@@ -85,7 +98,7 @@ def policy_style(policy: str) -> dict[str, object]:
 
 def label(policy: str) -> str:
     """Return the name a reader sees for a policy; an unknown name is its own label."""
-    return _LOOK[policy][0] if policy in _LOOK else policy
+    return (_LOOK | _VARIANTS).get(policy, (policy,))[0]
 
 
 def use_style() -> None:

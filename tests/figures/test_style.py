@@ -5,7 +5,8 @@ import sys
 import matplotlib.pyplot as plt
 import pytest
 
-from iac_lib.figures.style import POLICY_STYLE, label, policy_style, use_style
+from iac_lib.figures.style import POLICY_STYLE, VARIANT_STYLE, label, policy_style, use_style
+from iac_lib.policies.lineup import ablations, granularities, window_estimators
 
 
 def luminance(color):
@@ -23,6 +24,15 @@ def test_policies_of_one_grey_differ_in_dash():
     for one, other in itertools.combinations(POLICY_STYLE.values(), 2):
         if abs(luminance(one["color"]) - luminance(other["color"])) < 0.02:
             assert one["linestyle"] != other["linestyle"]
+
+
+@pytest.mark.parametrize("lineup", [ablations, granularities, window_estimators])
+def test_variants_in_one_figure_differ(lineup):
+    names = [policy.name for policy in lineup()]
+    assert all(name in POLICY_STYLE or name in VARIANT_STYLE for name in names)
+    styles = [policy_style(name) for name in names]
+    assert len({style["marker"] for style in styles}) == len(styles)
+    assert len({(style["color"], str(style["linestyle"])) for style in styles}) == len(styles)
 
 
 def test_colours_show_on_white():
