@@ -127,9 +127,11 @@ fig.axes[0].set_xticks([40, 80, 150, 300, 600, 1200], ["40", "80", "150", "300",
 save(fig, "start_here", summary, trace.name)
 
 # %% [markdown]
-# Look at the distance between the curves. It is largest where memory is short, and gone where
-# everything fits: a policy is worth something only in between. How far between is your own trace's
-# business, so bring it. Any of these gives you a `Trace`:
+# Read it from left to right. Where memory is short, knowing who comes back is worth more than
+# knowing who wrote last. In a cache large enough to keep everybody for many minutes the order
+# turns: IAC counts whatever is older than its window, the median delay, as overdue, and most of
+# the later half of users is still to come. No policy is best everywhere, and how far any of them is
+# from the optimum is your own trace's business. So bring it. Any of these gives you a `Trace`:
 #
 # | you have | call |
 # | --- | --- |
