@@ -121,9 +121,7 @@ table = sweep(experiment, [LRU(), NO_INTENT], sizes, seeds=range(3), rates=[RATE
 summary = summarise(table, ["policy", "capacity_tokens"])
 
 # %%
-fig = plot_curves(summary, "capacity_tokens")
-fig.axes[0].set_xscale("log")
-fig.axes[0].set_xticks([40, 80, 150, 300, 600, 1200], ["40", "80", "150", "300", "600", "1200"])
+fig = plot_curves(summary, "capacity_tokens", log_x=True)
 save(fig, "start_here", summary, trace.name)
 
 # %% [markdown]

@@ -32,7 +32,8 @@
 # %% tags=["parameters"]
 PROFILE = "quick"
 SEEDS = 5
-SHAREGPT_JSON = None
+SHAREGPT_JSON = None  # the whole ShareGPT; the paper profile needs it
+TYPED_CAPACITIES = [80_000, 120_000, 160_000, 200_000]
 
 # %%
 from importlib.metadata import version
@@ -327,7 +328,7 @@ from iac_lib.traces.sources import typed_experiment
 
 typed = typed_experiment(PROFILE, name_groups(10))
 rivals = [LRU(), WA(), IAC(name="iac*")]
-runs = sweep(typed, rivals, [80_000, 120_000, 160_000, 200_000], seeds=range(SEEDS))
+runs = sweep(typed, rivals, TYPED_CAPACITIES, seeds=range(SEEDS))
 types = summarise(runs, ["policy", "capacity_tokens"])
 TYPED = runs["data"].iloc[0]
 
@@ -363,7 +364,7 @@ save(fig, "fig13_rates", short, LMSYS)
 # %%
 from iac_lib.traces.sources import real_traces, replay_second_half
 
-SHARES = [0.01, 0.03, 0.1, 0.3]
+SHARES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3]
 runs = []
 for name, real in real_traces().items() if PROFILE == "traces" else ():
     workload = replay_second_half(real)
@@ -376,7 +377,7 @@ for name, real in real_traces().items() if PROFILE == "traces" else ():
 if runs:
     measured = summarise(pd.concat(runs), ["workload", "policy", "share"])
     label = "capacity / distinct tokens"
-    fig = plot_curves(measured, "share", panels="workload", xlabel=label)
+    fig = plot_curves(measured, "share", panels="workload", xlabel=label, log_x=True)
     save(fig, "real_delays", measured, ", ".join(measured["workload"].unique()))
 else:
     print("skipped: needs the profile `traces` and IAC_DATA (see `make doctor`)")

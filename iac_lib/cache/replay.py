@@ -123,7 +123,8 @@ def replay(
     Raises
     ------
     ValueError
-        If the capacity or a service time is not positive, or the policy is not fitted.
+        If the capacity or a service time is not positive, or the policy is not fitted or was
+        fitted on other intents or request types.
     """
     run_ = simulate(trace, policy, capacity_tokens, service_s, record_victims, scan, len(trace))
     _, requests, hits, used, victims = run_
@@ -148,6 +149,7 @@ def simulate(
     kind = SCAN if scan else INDEX_KINDS[policy.index]
     segments = trace.segments
     requests = Requests(*(column[:stop] for column in read_requests(trace, policy, service_s)))
+    policy.check(trace)
     compiled = compile_policy(policy)
     uses = NextUses(np.zeros(1, np.int64), np.zeros(0, np.int32))
     if policy.needs_future:

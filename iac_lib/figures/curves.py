@@ -20,6 +20,7 @@ def plot_curves(
     panels: str | None = None,
     xlabel: str | None = None,
     titles: dict | None = None,
+    log_x: bool = False,
 ) -> Figure:
     """Draw hit rate against `x`, one line per policy, with its confidence band.
 
@@ -35,6 +36,8 @@ def plot_curves(
         Axis label; made from `x` if None.
     titles : dict or None
         Panel titles by value of `panels`.
+    log_x : bool
+        Whether `x` is on a logarithmic axis.
     """
     groups = [(None, summary)] if panels is None else list(summary.groupby(panels, sort=False))
     fig, axes = plt.subplots(
@@ -44,7 +47,7 @@ def plot_curves(
         for policy, line in frame.groupby("policy", sort=False):
             draw_line(ax, line.sort_values(x), x, policy)
         ax.set_xlabel(xlabel or AXIS_LABELS.get(x, x))
-        scale_axis(ax, x, frame[x].unique())
+        scale_axis(ax, x, frame[x].unique(), log_x)
         if value is not None:
             ax.set_title((titles or {}).get(value, str(value)))
     axes[0, 0].set_ylabel("cache hit rate (%)")
@@ -70,11 +73,15 @@ def draw_line(ax: Axes, line: pd.DataFrame, x: str, policy: str) -> None:
         )
 
 
-def scale_axis(ax: Axes, x: str, values: Sequence[float]) -> None:
+def scale_axis(ax: Axes, x: str, values: Sequence[float], log_x: bool) -> None:
     """Put a tick at every value that was measured, if they are few."""
+    if log_x:
+        ax.set_xscale("log")
+        ax.minorticks_off()
     values = np.sort(np.asarray(values, np.float64))
     if len(values) <= 8:
-        ax.set_xticks(values / 1000 if x == "capacity_tokens" else values)
+        ticks = values / 1000 if x == "capacity_tokens" else values
+        ax.set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
 
 
 def order_legend(ax: Axes, frame: pd.DataFrame, x: str) -> None:

@@ -48,6 +48,10 @@ class FullHorizon(Policy):
     def fit(self, history: Trace) -> FullHorizon:
         return replace(self, statistics=fit_statistics(history))
 
+    def check(self, trace: Trace) -> None:
+        if self.statistics is not None:
+            self.statistics.check_intents(trace)
+
     def params(self) -> FullHorizonParams:
         if self.statistics is None:
             raise ValueError("Full-Horizon has no statistics: call fit(history)")

@@ -65,6 +65,10 @@ class IAC(Policy):
     def fit(self, history: Trace) -> IAC:
         return replace(self, statistics=fit_statistics(history))
 
+    def check(self, trace: Trace) -> None:
+        if self.statistics is not None:
+            self.statistics.check_intents(trace)
+
     def params(self) -> IACParams:
         if self.statistics is None:
             raise ValueError("IAC has no statistics: call fit(history) or give statistics=")

@@ -65,6 +65,9 @@ class Policy:
         """Return the settings among which the best is reported (usually just this one)."""
         return (self,)
 
+    def check(self, trace: Trace) -> None:
+        """Raise `ValueError` if what was learned does not fit `trace`."""
+
     def params(self) -> Any:
         """Return the named tuple of numbers and arrays that ``priority`` reads."""
         return NoParams()

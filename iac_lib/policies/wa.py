@@ -36,11 +36,14 @@ class WA(Policy):
     probability, rate : float64[types + 1, turns]
         p_w (0..1) and a_w (1/s); the last row is the unknown type, the last column all
         deeper turns. A category that the history lacks has probability 0.
+    types : tuple of str or None
+        Request types of the rows; None if nobody said.
     """
 
     index = "grouped"
     probability: np.ndarray | None = None
     rate: np.ndarray | None = None
+    types: tuple[str, ...] | None = None
     name: str = "wa"
 
     def fit(self, history: Trace) -> WA:
@@ -64,7 +67,15 @@ class WA(Policy):
             self,
             probability=(reused / np.maximum(touched, 1)).reshape(shape),
             rate=(1.0 / np.maximum(scale, SHORTEST_SCALE_S)).reshape(shape),
+            types=history.request_types,
         )
+
+    def check(self, trace: Trace) -> None:
+        if self.types is not None and self.types != trace.request_types:
+            raise ValueError(
+                f"WA learned the request types {self.types}, {trace.name} has "
+                f"{trace.request_types}; give both traces the same categories, in the same order"
+            )
 
     def params(self) -> WAParams:
         if self.probability is None or self.rate is None:

@@ -41,6 +41,8 @@ class ReuseStatistics:
         delay has sigma 0.
     reached, continued : float64[K + 1, T + 2]
         Requests in the state, and those with a follow-up within the timeout.
+    intents : tuple of str or None
+        What the codes mean; None if nobody said.
     """
 
     reuse: np.ndarray
@@ -48,6 +50,7 @@ class ReuseStatistics:
     sigma: np.ndarray
     reached: np.ndarray
     continued: np.ndarray
+    intents: tuple[str, ...] | None = None
 
     @classmethod
     def from_moments(
@@ -56,6 +59,7 @@ class ReuseStatistics:
         continued: np.ndarray,
         mean: np.ndarray,
         variance: np.ndarray,
+        intents: tuple[str, ...] | None = None,
     ) -> ReuseStatistics:
         """Return the tables for counts and log-delay moments, defaults where there are none."""
         delayed = continued > 0
@@ -65,7 +69,22 @@ class ReuseStatistics:
             sigma=np.where(delayed, np.sqrt(np.maximum(variance, 0.0)), DEFAULT_SIGMA),
             reached=reached.astype(np.float64),
             continued=continued.astype(np.float64),
+            intents=intents,
         )
+
+    def check_intents(self, trace: Trace) -> None:
+        """Refuse a trace whose intent codes mean something else than they did in the history.
+
+        Raises
+        ------
+        ValueError
+            Naming both sets of intents.
+        """
+        if self.intents is not None and self.intents != trace.intents:
+            raise ValueError(
+                f"statistics are of the intents {self.intents}, {trace.name} has {trace.intents}; "
+                "give both traces the same categories, in the same order"
+            )
 
     def windows(self, kind: Literal["median", "mean", "mode"] = "median") -> np.ndarray:
         """Return float64[K + 1, T + 2]: the reuse window M in seconds (IAC, 4.3 and Fig. 9)."""
@@ -109,7 +128,8 @@ class ReuseStatistics:
         # Around the pooled mean, not E[x^2] - E[x]^2, which cancels.
         within = members @ (self.continued * self.sigma**2)
         between = members @ (self.continued * self.mu**2) - total * mean**2
-        return self.from_moments(reached, continued, mean, (within + between) / total)
+        variance = (within + between) / total
+        return self.from_moments(reached, continued, mean, variance, self.intents)
 
 
 def fit_statistics(
@@ -152,4 +172,4 @@ def fit_statistics(
     mean = np.bincount(state, log_delay, len(reached)) / total
     variance = np.bincount(state, (log_delay - mean[state]) ** 2, len(reached)) / total
     tables = (table.reshape(shape) for table in (reached, continued, mean, variance))
-    return ReuseStatistics.from_moments(*tables)
+    return ReuseStatistics.from_moments(*tables, trace.intents)

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from iac_lib.policies import IAC, LPC, TLRU, WA
+from iac_lib.cache.replay import replay
+from iac_lib.policies import IAC, LPC, TLRU, WA, FullHorizon
 from iac_lib.traces.schema import Trace
 
 
@@ -70,3 +71,17 @@ def test_wa_ignores_reuse_within_a_third_of_a_second():
 def test_iac_without_labels_still_learns_by_turn():
     reuse = IAC().fit(history()).params().reuse
     assert reuse[-1, 1:4] == pytest.approx([0.5, 0.5, 0.0])
+
+
+@pytest.mark.parametrize("policy", [IAC(), FullHorizon(), WA()], ids=lambda policy: policy.name)
+def test_other_categories_than_the_history_had_are_refused(policy):
+    """Codes would still index the tables, and silently mean something else."""
+    learned = history().assign(intent=pd.Categorical(list("ababaab"), categories=["a", "b"]))
+    fitted = policy.fit(learned)
+    assert replay(learned, fitted, 50).hit_rate >= 0
+    swapped = learned.assign(
+        intent=learned.requests["intent"].cat.reorder_categories(["b", "a"]),
+        request_type=learned.requests["request_type"].cat.reorder_categories(["text", "file"]),
+    )
+    with pytest.raises(ValueError, match="same categories"):
+        replay(swapped, fitted, 50)
