@@ -26,7 +26,7 @@
 # | `table04_rolling` … `table07_constant_delay`, `table09_per_request` | Tables 4-7, 9 | synthetic |
 # | `real_delays` | ours | only in `traces`: RAGPulse, Claude-Code, Mooncake |
 #
-# About 6 minutes on 2 cores, 2 GB of memory, no GPU; sliders at the end. In the profile `paper` the same cells run on
+# About 3 minutes on 2 cores, 2 GB of memory, no GPU; sliders at the end. In the profile `paper` the same cells run on
 # WildChat, ShareChat, LMSys-Chat and the whole of ShareGPT.
 
 # %% tags=["parameters"]
