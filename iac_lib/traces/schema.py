@@ -195,9 +195,13 @@ def as_numbers(values: pd.Series, dtype: type, source: str) -> np.ndarray:
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     whole = dtype is not np.float64
     bad = ~np.isfinite(numbers) | (whole & (numbers != np.round(numbers)))
+    bits = 8 * np.dtype(dtype).itemsize
+    if whole:
+        # Casting would wrap a larger one to a number that looks right.
+        bad |= np.abs(numbers) >= 2.0 ** (bits - 1)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        kind = "a whole number" if whole else "a finite number"
+        kind = f"a whole number of at most {bits} bits" if whole else "a finite number"
         raise TraceError(
             source, f"must be {kind}", row=row, column=str(values.name), value=values.iloc[row]
         )
