@@ -61,7 +61,8 @@ def write_trace(trace: Trace, path: str | Path) -> None:
     }
     table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(about)})
     with write_atomically(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        # Checksums, because a flipped bit in a number would otherwise read as another number.
+        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
 
 def read_trace(path: str | Path) -> Trace:
@@ -81,15 +82,28 @@ def read_trace(path: str | Path) -> Trace:
     """
     source = str(path)
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
+        about = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
     except FileNotFoundError:
         raise
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise TraceError(source, f"is no whole Parquet file; write it again ({error})") from error
-    about = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
-    if about.get("version") != VERSION:
+    version = about.get("version") if isinstance(about, dict) else None
+    if version != VERSION:
         problem = f"is not a trace of version {VERSION}; write it with write_trace"
-        raise TraceError(source, problem, column="version", value=about.get("version"))
+        raise TraceError(source, problem, column="version", value=version)
+    try:
+        name, notes = about["name"], about["notes"]
+        requests, blocks = restore(table, about)
+    except (KeyError, TypeError, UnicodeDecodeError) as error:
+        raise TraceError(source, f"is damaged; write it again ({error!r})") from error
+    return Trace(name, requests, blocks, source, notes)
+
+
+def restore(table: pa.Table, about: dict) -> tuple[pd.DataFrame, Blocks | None]:
+    """Return the requests and blocks that a stored table holds; `KeyError` if it is another."""
+    if foreign := set(table.column_names) - {*COLUMNS, "block_ids", "block_tokens"}:
+        raise KeyError(", ".join(sorted(foreign)))
     requests = pd.DataFrame({n: table[n].to_pandas() for n in COLUMNS if n in table.column_names})
     for column, categories in about["categories"].items():
         requests[column] = pd.Categorical(requests[column], categories=categories)
@@ -103,4 +117,4 @@ def read_trace(path: str | Path) -> Trace:
             np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             about["block_size"],
         )
-    return Trace(about["name"], requests, blocks, source, about["notes"])
+    return requests, blocks
