@@ -21,6 +21,8 @@ from iac_lib.traces.jsonl import NUMBER, need, read_jsonl
 from iac_lib.traces.schema import Trace
 from iac_lib.traces.starts import Poisson
 
+# Far above the blocks of any session; larger ones could run into the next session's.
+LARGEST_LOCAL_ID = 2**40
 SUBAGENT_REQUESTS = "requests of sub-agents, as conversations of their own"
 
 
@@ -70,7 +72,7 @@ def load_claude_code(
             problem = "appears twice; ids must be unique"
             raise TraceError(source, problem, row=row, column="id", value=name)
         sessions[name] = number = len(sessions)
-        block = need(session, "block_size", int, source, row, least=1)
+        block = need(session, "block_size", int, source, row, least=1, most=2**31 - 1)
         size, used = size or block, 0
         if block != size:
             problem = f"differs from {size} in the sessions before"
@@ -80,6 +82,11 @@ def load_claude_code(
             tokens = need(request, "in", int, source, row, least=1)
             answer = need(request, "out", int, source, row, least=0)
             local = read_ids(request, tokens // size, size, source, row)
+            foreign = local[(local < 0) | (local > LARGEST_LOCAL_ID)]
+            if len(foreign):
+                problem = f"must be from 0 to {LARGEST_LOCAL_ID}"
+                value = int(foreign[0])
+                raise TraceError(source, problem, row=row, column="hash_ids", value=value)
             blocks = [local + offset]
             used = max(used, local.max(initial=-1) + 1)
             if tokens % size:

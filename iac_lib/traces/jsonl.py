@@ -18,6 +18,7 @@ from iac_lib.traces.errors import TraceError
 LONGEST_LINE = 64 * 2**20
 NUMBER = (int, float)
 SHOWN = 80
+LARGEST = 2**63 - 1
 
 
 def read_jsonl(path: str | Path, longest_line: int = LONGEST_LINE) -> Iterator[tuple[int, dict]]:
@@ -84,7 +85,7 @@ def parse_object(raw: bytes, source: str, row: int) -> dict:
         raise TraceError(source, problem, row=row, column="line", value=value) from error
     try:
         record = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         # A whole file ends its last line; without the line break it was probably cut.
         cut = "" if raw.endswith(b"\n") else "; the file seems cut here"
         problem = f"is not valid JSON{cut}: {error}"
@@ -110,6 +111,7 @@ def need(
     *,
     item: type | None = None,
     least: float | None = None,
+    most: float = LARGEST,
 ):
     """Return a field of a record, checked.
 
@@ -125,13 +127,14 @@ def need(
         File and line number, named in the error.
     item : type, optional
         What every item of a list must be.
-    least : float, optional
-        Smallest value allowed.
+    least, most : float, optional
+        Smallest and largest number allowed.
 
     Raises
     ------
     TraceError
-        If the field is missing, of another type, too small, NaN or infinite.
+        If the field is missing, of another type, too small, too large, NaN or infinite, or
+        holds half a surrogate pair, which is no text.
     """
     if field not in record:
         raise TraceError(source, f"field {field} is missing", row=row, column=field)
@@ -146,9 +149,22 @@ def need(
         raise TraceError(source, f"items must be {item.__name__}", value=wrong, **where)
     if isinstance(value, float) and not math.isfinite(value):
         raise TraceError(source, "must be a finite number", value=value, **where)
+    if isinstance(value, int) and abs(value) > most:
+        raise TraceError(source, f"must be at most {most}", value=value, **where)
+    if isinstance(value, str) and not is_text(value):
+        raise TraceError(source, "holds half a surrogate pair", value=value, **where)
     if least is not None and not value >= least:
         raise TraceError(source, f"must be at least {least}", value=value, **where)
     return value
+
+
+def is_text(text: str) -> bool:
+    """Return whether `text` can be written as UTF-8; JSON can spell what cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def parse_number(

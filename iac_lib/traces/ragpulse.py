@@ -116,5 +116,5 @@ def read_chunks(folder: Path) -> dict[int, int]:
             if chunk in known:
                 problem = "appears twice; ids must be unique"
                 raise TraceError(source, problem, row=row, column=field, value=chunk)
-            known[chunk] = need(record, "token_length", int, source, row, least=1)
+            known[chunk] = need(record, "token_length", int, source, row, least=1, most=2**31 - 1)
     return known
