@@ -91,7 +91,7 @@ def read_parquet(path: Path, columns: Sequence[str], optional: Sequence[str]) ->
             for batch in file.iter_batches(ROWS, columns=chosen):
                 yield Part(str(path), row, pa.Table.from_batches([batch]))
                 row += len(batch)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise TraceError(str(path), f"is damaged or no Parquet file: {error}", row=row) from error
 
 

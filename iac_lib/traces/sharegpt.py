@@ -17,6 +17,7 @@ import pandas as pd
 
 from iac_lib.traces.conversations import Conversations
 from iac_lib.traces.errors import TraceError
+from iac_lib.traces.jsonl import need
 from iac_lib.traces.pairing import Message, pair_turns
 from iac_lib.traces.tokenizers import Tokenizer, count_tokens
 
@@ -54,7 +55,7 @@ def load_sharegpt(
     skipped: Counter[str] = Counter()
     rows = []
     for conversation, messages in join_pieces(read_records(path, skipped)).items():
-        said = (Message(m.get("from"), m.get("value") or "") for m in messages)
+        said = (Message(m.get("from"), mend(m.get("value") or "")) for m in messages)
         turns = pair_turns(said, skipped)
         if not turns:
             skipped["conversation without an answered query"] += 1
@@ -101,23 +102,35 @@ def read_records(path: Path, skipped: Counter[str]) -> Iterator[dict]:
                 raise TraceError(str(path), problem, row=number) from error
             skipped["record cut by the end of the file"] += 1
             break
+        except (ValueError, RecursionError) as error:
+            raise TraceError(str(path), f"cannot be read: {error}", row=number) from error
         if not isinstance(record, dict) or not {"id", "conversations"} <= record.keys():
             problem = "record has no id or no conversations"
             raise TraceError(str(path), problem, row=number)
+        need(record, "id", (str, int), str(path), number)
         validate_messages(record["conversations"] or [], str(path), number)
         yield record
         position, number = end - 1, number + 1
 
 
 def validate_messages(messages: object, source: str, number: int) -> None:
-    """Raise unless `messages` is a list of messages whose ``value`` is text or null."""
+    """Raise unless `messages` is a list of messages whose fields are text or null."""
     if not isinstance(messages, list):
         problem = "must be a list of messages"
         raise TraceError(source, problem, row=number, column="conversations", value=messages)
     for message in messages:
-        if not isinstance(message, dict) or not isinstance(message.get("value"), str | None):
+        if not (
+            isinstance(message, dict)
+            and isinstance(message.get("from"), str | None)
+            and isinstance(message.get("value"), str | None)
+        ):
             problem = "must be a message with from and value, both text"
             raise TraceError(source, problem, row=number, column="message", value=message)
+
+
+def mend(text: str) -> str:
+    """Return `text` with "?" for halves of surrogate pairs: one must not cost the data set."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def skip(text: str, position: int, characters: str) -> int:
