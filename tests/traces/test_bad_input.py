@@ -100,6 +100,8 @@ FIELD_CASES = [
     ("a block id that is null", "hash_ids", [1, None], "items must be int"),
     ("a huge block id", "hash_ids", [1, 2**64], "64 bits"),
     ("null", "output_length", None, "must be of type int"),
+    ("a huge time", "timestamp", 10**400, "at most"),
+    ("a huge answer", "output_length", 2**63, "at most"),
 ]
 
 
@@ -134,6 +136,22 @@ def test_too_few_blocks(form, tmp_path):
     assert "makes 2 blocks" in says
 
 
+def test_text_that_is_none(tmp_path):
+    """JSON can spell half a surrogate pair, which no column of text can hold."""
+    path = tmp_path / "t.jsonl"
+    path.write_text(dump([{**BAILIAN[0], "type": "\ud800"}]))
+    assert "surrogate" in refuses("bailian", path, row=1, column="type", value="\ud800")
+
+
+@pytest.mark.parametrize("wrong", [-1, 2**41, 2**63 - 1])
+def test_a_block_id_that_would_meet_another_sessions(wrong, tmp_path):
+    request = {"t": 0, "type": "n", "in": 70, "out": 1, "hash_ids": [wrong], "input_types": []}
+    path = tmp_path / "t.jsonl"
+    path.write_text(dump([{"id": "a", "block_size": 64, "requests": [request]}]))
+    says = refuses("claude-code", path, row=1, column="hash_ids", value=wrong)
+    assert "must be from 0" in says
+
+
 def test_repeated_chat(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text(dump([*BAILIAN, {**BAILIAN[2], "timestamp": 9.5}]))
@@ -153,6 +171,7 @@ def test_repeated_chat(tmp_path):
         (b'{"a": "caf\xe9"}\n', 1, "line", "is not UTF-8 at byte 10"),
         (b"\x00\x01\x02", 1, "line", "is not valid JSON"),
         (b"[" * 100_000 + b"\n", 1, "line", "is not valid JSON"),
+        (b'{"timestamp": ' + b"1" * 5000 + b"}\n", 1, "line", "is not valid JSON"),
     ],
 )
 def test_broken_json_lines(form, content, row, column, says, tmp_path):
@@ -213,6 +232,34 @@ def test_broken_parquet(talk, tmp_path):
     assert "no whole Parquet" in refuses("parquet", path, row=None, column=None, value=None)
 
 
+def test_damage_inside_a_parquet_file_is_never_read_as_other_values(paged, tmp_path):
+    path = tmp_path / "t.parquet"
+    write_trace(paged, path)
+    whole = path.read_bytes()
+    for place in range(4, len(whole), 3):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x55
+        path.write_bytes(damaged)
+        try:
+            trace = read_trace(path)
+        except TraceError as error:
+            assert str(error).startswith(str(path))
+            continue
+        pd.testing.assert_frame_equal(trace.requests, paged.requests)
+        np.testing.assert_array_equal(trace.blocks.ids, paged.blocks.ids)
+        np.testing.assert_array_equal(trace.blocks.tokens, paged.blocks.tokens)
+
+
+@pytest.mark.parametrize("about", [b"\xff", b"{", b"[]", b'{"version": 1}'])
+def test_parquet_with_a_foreign_description(about, paged, tmp_path):
+    path = tmp_path / "t.parquet"
+    write_trace(paged, path)
+    table = pq.read_table(path).replace_schema_metadata({b"iac-trace": about})
+    pq.write_table(table, path)
+    with pytest.raises(TraceError, match=r"t\.parquet: .*write it"):
+        read_trace(path)
+
+
 TABLE_CASES = [
     ("unsorted", {"arrival_s": [0, 1, 2, 1.5, 5]}, 3, "arrival_s", 1.5),
     ("negative", {"arrival_s": [-1, 1, 2, 4, 5]}, 0, "arrival_s", -1.0),
@@ -220,6 +267,8 @@ TABLE_CASES = [
     ("zero tokens", {"input_tokens": [10, 0, 30, 45, 20]}, 1, "input_tokens", 0),
     ("duplicate id", {"request_id": [0, 1, 2, 3, 1]}, 4, "request_id", 1),
     ("a turn skips", {"turn": [1, 1, 2, 4, 2]}, 3, "turn", 4),
+    ("a turn that would wrap", {"turn": [1, 1, 2**32 + 2, 3, 2]}, 2, "turn", 2**32 + 2),
+    ("tokens that would wrap", {"output_tokens": [6, 2**63, 2, 1, 4]}, 1, "output_tokens", 2**63),
     ("short of history", {"input_tokens": [10, 9, 30, 32, 20]}, 3, "input_tokens", 32),
     ("wrong type", {"output_tokens": [6, "many", 2, 1, 4]}, 1, "output_tokens", "many"),
 ]

@@ -353,6 +353,10 @@ def test_damaged_missing_and_foreign_files(tmp_path):
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(TraceError, match=r"train-0.*damaged or no Parquet"):
         load_wildchat(path, Letters())
+    whole = write(tmp_path / "data", [("a", asked(1))]).read_bytes()
+    path.write_bytes(whole.replace(b"conversation_hash", b"conversation_ha\xffh"))
+    with pytest.raises(TraceError, match=r"train-0.*damaged or no Parquet"):
+        load_wildchat(path, Letters())
     path.write_bytes(b"")
     with pytest.raises(TraceError, match=r"train-0.*damaged or no Parquet"):
         load_wildchat(path, Letters())

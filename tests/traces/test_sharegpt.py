@@ -117,11 +117,24 @@ def test_skipped_reasons(load):
             '[{"id": "a", "conversations": [{"from": "human", "value": 1}]}]',
             "row 0: message = .*must be a message",
         ),
+        (
+            '[{"id": "a", "conversations": [{"from": ["human"], "value": "q"}]}]',
+            "row 0: message = .*must be a message",
+        ),
+        ('[{"id": [1], "conversations": []}]', r"row 0: id = \[1\]: must be of type str or int"),
+        (r'[{"id": "\ud800", "conversations": []}]', "row 0: id = .*surrogate"),
+        ('[{"id": "a", "conversations": ' + "[" * 100_000, "row 0: cannot be read"),
+        ('[{"id": ' + "1" * 5000 + "}]", "row 0: cannot be read"),
     ],
 )
 def test_malformed_names_file_and_record(load, content, message):
     with pytest.raises(TraceError, match=rf"chats\.json: {message}"):
         load(content)
+
+
+def test_half_a_character_does_not_cost_the_data_set(load):
+    turns = load([record("a", "caf\ud83d", "1")]).turns
+    assert turns["user_text"].tolist() == ["caf?"]
 
 
 def test_empty_list_has_no_conversations(load):
