@@ -14,10 +14,16 @@ space := $(subst ,, )
 # uv does not read pip's configuration: hand it the local wheel folders that pip would look in.
 PIP_LINKS = $(shell $(PYTHON) -m pip config get global.find-links 2>/dev/null)
 LINKS = $(subst $(space),$(comma),$(strip $(PIP_LINKS)))
-INSTALL = $(if $(LINKS),UV_FIND_LINKS=$(LINKS)) $(BIN)/uv pip install --quiet --python $(BIN)/python
+INSTALL_IN = $(if $(LINKS),UV_FIND_LINKS=$(LINKS)) $(BIN)/uv pip install --quiet --python
+INSTALL = $(INSTALL_IN) $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures test lab doctor bench browser lint environment clean
+# SGLang pins a torch of its own, so each version lives in an environment of its own.
+SGLANG_VERSIONS ?= 0.5.3 0.5.23
+SGLANG_NEEDS := torch==2.13.0 msgspec pyzmq pydantic psutil pybase64 requests fastapi starlette \
+    orjson packaging pillow pytest pytest-timeout hypothesis
+
+.PHONY: help setup figures test lab doctor bench browser sglang lint environment clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +50,16 @@ browser: $(VENV)/.test ## Move the notebooks' sliders in a real browser
 	@test -x "$(CHROMIUM)" || { echo "No Chromium at $(CHROMIUM). On Debian or Ubuntu: \
 	apt-get install chromium; elsewhere: make browser CHROMIUM=/path/to/chromium"; exit 1; }
 	CHROMIUM=$(CHROMIUM) $(BIN)/python -m pytest -m browser
+
+sglang: $(SGLANG_VERSIONS:%=build/sglang-%/.ok) ## Compare the replay with SGLang's own radix cache
+	@for version in $(SGLANG_VERSIONS); do echo "sglang $$version"; \
+	    build/sglang-$$version/bin/python -m pytest -m sglang tests/sglang || exit 1; done
+
+build/sglang-%/.ok: Makefile pyproject.toml | $(BIN)/uv
+	$(PYTHON) -m venv build/sglang-$*
+	$(INSTALL_IN) build/sglang-$*/bin/python $(SGLANG_NEEDS) --editable .
+	$(INSTALL_IN) build/sglang-$*/bin/python --no-deps sglang==$*
+	touch $@
 
 lint: $(VENV)/.test ## Check style
 	$(BIN)/ruff check .
