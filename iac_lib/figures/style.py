@@ -50,20 +50,20 @@ _VARIANTS = {
     "iac 10 classes": ("10 intents", GREEN, "^", "-"),
 }
 
-POLICY_STYLE = MappingProxyType(
-    {
-        policy: MappingProxyType({"color": color, "marker": marker, "linestyle": line})
-        for policy, (_, color, marker, line) in _LOOK.items()
-    }
-)
+
+def _styles(looks: dict[str, tuple]) -> MappingProxyType:
+    return MappingProxyType(
+        {
+            name: MappingProxyType({"color": color, "marker": marker, "linestyle": line})
+            for name, (_, color, marker, line) in looks.items()
+        }
+    )
+
+
+POLICY_STYLE = _styles(_LOOK)
 """Keyword arguments for `Axes.plot`, by policy name."""
 
-VARIANT_STYLE = MappingProxyType(
-    {
-        name: MappingProxyType({"color": color, "marker": marker, "linestyle": line})
-        for name, (_, color, marker, line) in _VARIANTS.items()
-    }
-)
+VARIANT_STYLE = _styles(_VARIANTS)
 """The same for variants of a policy, such as IAC with fewer signals."""
 
 
