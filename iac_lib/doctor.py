@@ -79,7 +79,9 @@ def check_data() -> Iterator[Check]:
     """Yield whether ``IAC_DATA`` is set, and a check per data set in it."""
     folder = os.environ.get(VARIABLE)
     if not folder:
-        yield Check(VARIABLE, False, "not set: only the quick profile runs without real traces")
+        where = ", ".join(f"{name}: {each.url}" for name, each in DATA_SETS.items())
+        says = f"not set: only the quick profile runs without real traces ({where})"
+        yield Check(VARIABLE, False, says)
         return
     if not Path(folder).is_dir():
         yield Check(VARIABLE, False, f"{folder} is no folder: set it to where the traces lie")

@@ -18,6 +18,7 @@ from iac_lib import claims
 from iac_lib.files import write_atomically
 
 HOLDS, FAILS, NOT_RUN = "holds", "does not hold", "not run"
+WITHIN = f"{HOLDS}, but intervals overlap"
 BEGIN, END = "<!-- report: begin -->", "<!-- report: end -->"
 
 
@@ -65,6 +66,8 @@ def judge(claim: dict, numbers: dict, figures: Path) -> Row:
     finding = check.find(numbers, *tables)
     data = ", ".join(dict.fromkeys(d for table in tables for d in table["data"].unique()))
     verdict = HOLDS if finding.holds else FAILS
+    if finding.holds and not finding.clear:
+        verdict = WITHIN
     return Row(*head, finding.paper, finding.ours, data, verdict)
 
 
@@ -95,6 +98,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--figures", type=Path, help="folder of the CSVs (default: figures/)")
     options = parser.parse_args(arguments)
     figures = options.figures or options.root / "figures"
+    if not (options.root / "data" / "paper").is_dir():
+        print(f"{options.root.resolve()} is not the kit's folder: run it there or pass --root")
+        return 1
     report = make_report(figures, options.root / "data" / "paper" / "reported.yaml")
     table = to_markdown(report)
     with write_atomically(figures / "report.csv") as path:

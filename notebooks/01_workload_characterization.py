@@ -168,8 +168,8 @@ save(plot_context(context), "fig01b_context", context, SOURCES)
 context.pivot(index="source", columns="turn", values="mean").loc[list(sources)].round(0)
 
 # %% [markdown]
-# The first step is the steepest, because the first request has no answer in it yet; from then on
-# chats grow about in proportion to the turn, real ones and synthetic ones alike. For a cache this
+# The first steps are the steepest, because the first request has no answer in it yet; later ones
+# come closer and closer to growth in proportion to the turn. For a cache this
 # means that entries differ in size by more than an order of magnitude, and that the largest belong
 # to the conversations that have already gone on longest. A policy that evicts large entries first
 # throws out exactly those.

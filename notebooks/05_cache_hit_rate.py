@@ -86,7 +86,7 @@ save(fig, "fig06b_rates", rates, SHAREGPT)
 # Two gaps stand out. The one between LRU and the best online policy is what statistics buy. The
 # other, between any online policy and the optimum, is several times larger: it is the price of not
 # knowing *when* the next turn comes. TB and TB+S stand here with the best threshold that a sweep
-# finds at each point; where they are below MIN, size is a worse guide than the time of the next use.
+# finds at each point; where they are below MIN, *soon or not* and size say less than the time itself.
 
 # %%
 capacities = [40_000, 80_000, 110_000, 150_000, 200_000, 300_000]
@@ -261,7 +261,8 @@ folds = pd.concat(
     for seed in range(SEEDS)
 )
 rolling = summarise(folds, ["fold", "policy"])
-print(f"one update of the statistics takes {folds.update_s[folds.policy == 'iac'].median():.4f} s")
+update_s = folds.update_s[folds.policy == "iac"].median()
+print("one update of the statistics takes less than 0.1 s:", update_s < 0.1, "(the paper: 1.4 s)")
 
 # %%
 save_table("table04_rolling", rolling, WILDCHAT)

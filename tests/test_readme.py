@@ -9,7 +9,7 @@ import pytest
 
 from iac_lib.cache.replay import replay
 from iac_lib.traces.arrivals import OriginalDelays, Poisson, schedule
-from iac_lib.traces.mooncake import write_mooncake
+from iac_lib.traces.bailian import write_bailian
 from iac_lib.traces.synthetic import generate
 
 ROOT = Path(__file__).parents[1]
@@ -22,7 +22,7 @@ def make_trace():
 
 
 def test_the_own_question_is_answered(tmp_path, monkeypatch, capsys):
-    write_mooncake(make_trace(), tmp_path / "my_trace.jsonl")
+    write_bailian(make_trace(), tmp_path / "my_trace.jsonl")
     monkeypatch.chdir(tmp_path)
     exec(EXAMPLES[0], {})
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]

@@ -8,20 +8,22 @@ stack of tables and one row of numbers; a small compiled wrapper rebuilds the na
 
 from __future__ import annotations
 
+import dis
+import inspect
 import itertools
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cfunc, from_dtype, njit, types
+from numba.core.errors import NumbaError
 
 from iac_lib.cache.node import NODE
-
-if TYPE_CHECKING:
-    from iac_lib.policies.policy import Policy
+from iac_lib.policies.policy import Policy
 
 RANK_WIDTH = 4
+KINDS = ("static", "expiring", "grouped", "scan")
 TABLES = types.Array(types.float64, 3, "C")
 NUMBERS = types.Array(types.float64, 1, "C")
 RECORD = from_dtype(NODE)
@@ -59,22 +61,88 @@ def compile_policy(policy: Policy) -> Compiled:
     ------
     TypeError
         If a parameter is neither a number nor a two-dimensional array, the arrays differ in
-        shape, or a priority has more than four elements.
+        shape, or the policy's functions are not what they must be.
+    ValueError
+        If a parameter is NaN.
     """
+    check_code(policy)
     params = policy.params()
     kinds = tuple(name_kind(name, value) for name, value in params._asdict().items())
     tables = [v for v, kind in zip(params, kinds, strict=True) if kind == "table"]
     numbers = [float(v) for v, kind in zip(params, kinds, strict=True) if kind != "table"]
     if len({table.shape for table in tables}) > 1:
         raise TypeError(f"the tables of {policy.name} must have one shape")
-    rank = policy.priority(PROBE, 0.0, params)
-    if not isinstance(rank, tuple) or not all(isinstance(value, float) for value in rank):
-        raise TypeError(f"priority of {policy.name} must be a tuple of floats, got {rank!r}")
-    if len(rank) > RANK_WIDTH:
-        raise TypeError(f"priority of {policy.name} has more than {RANK_WIDTH} elements")
-    functions = compile_functions(type(policy), type(params), kinds, len(rank))
+    if any(np.isnan(table).any() for table in tables) or np.isnan(numbers).any():
+        raise ValueError(f"a parameter of {policy.name} is NaN")
+    width = measure_rank(policy, params)
+    try:
+        functions = compile_functions(type(policy), type(params), kinds, width)
+    except NumbaError as error:
+        first = str(error).strip().splitlines()[0]
+        raise TypeError(f"{policy.name} cannot be compiled: {first}") from error
     stack = np.array(tables, np.float64) if tables else np.zeros((0, 1, 1))
     return Compiled(*functions, stack, np.array(numbers, np.float64))
+
+
+def check_code(policy: Policy) -> None:
+    """Refuse what would be wrong in compiled code without a word.
+
+    Raises
+    ------
+    TypeError
+        If a function raises (compiled, the error would be lost), if the priority of a
+        ``static`` policy reads the time, if it reads the next use of a node without saying
+        so, or if a ``grouped`` policy has no groups.
+    """
+    name = f"{type(policy).__name__} ({policy.name})"
+    if policy.index not in KINDS:
+        raise TypeError(
+            f"index of {name} is {policy.index!r}; it must be one of {', '.join(KINDS)}"
+        )
+    for function in (policy.priority, policy.expires_s, policy.group):
+        if inspect.ismethod(function):
+            raise TypeError(f"{function.__name__} of {name} needs @staticmethod above it")
+        if any(step.opname == "RAISE_VARARGS" for step in dis.get_instructions(function)):
+            raise TypeError(f"{function.__name__} of {name} must not raise; return a number")
+    steps = list(dis.get_instructions(policy.priority))
+    clock = policy.priority.__code__.co_varnames[1]
+    if policy.index == "static" and any(is_read(step, clock) for step in steps):
+        raise TypeError(f"priority of {name} reads the time: set index = 'scan' in its class")
+    if not policy.needs_future and any(step.argval == "next_use_s" for step in steps):
+        raise TypeError(
+            f"priority of {name} reads next_use_s: set needs_future = True in its class"
+        )
+    if policy.index == "grouped" and policy.group is Policy.group:
+        raise TypeError(f"{name} is grouped: define group and count_groups")
+
+
+def is_read(step: dis.Instruction, variable: str) -> bool:
+    """Return whether one bytecode instruction reads a local variable."""
+    named = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+    return step.opname.startswith("LOAD_FAST") and variable in named
+
+
+def measure_rank(policy: Policy, params: Any) -> int:
+    """Return how many numbers the policy ranks by, by trying it on an empty node.
+
+    Raises
+    ------
+    TypeError
+        If the priority fails, or is not a tuple of one to four floats.
+    """
+    try:
+        rank = policy.priority(PROBE, 0.0, params)
+    except Exception as error:
+        problem = "fails on a node of one token whose other numbers are 0"
+        raise TypeError(f"priority of {policy.name} {problem}: {error}") from error
+    if not isinstance(rank, tuple) or not all(isinstance(value, float) for value in rank):
+        problem = f"must be a tuple of floats, got {rank!r}; write float(...)"
+        raise TypeError(f"priority of {policy.name} {problem}")
+    if not 1 <= len(rank) <= RANK_WIDTH:
+        raise TypeError(
+            f"priority of {policy.name} has {len(rank)} elements, not 1 to {RANK_WIDTH}"
+        )
+    return len(rank)
 
 
 # Any node tells how many numbers a policy ranks by.

@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from iac_lib.cache.compiled import RANK_WIDTH
+from iac_lib.cache.compiled import KINDS, RANK_WIDTH
 from iac_lib.cache.heap import NONE, Heap, insert, make_heap, remove
 from iac_lib.cache.radix import ROOT, C
 
 STATIC, EXPIRING, GROUPED, SCAN = range(4)
-INDEX_KINDS = {"static": STATIC, "expiring": EXPIRING, "grouped": GROUPED, "scan": SCAN}
+INDEX_KINDS = dict(zip(KINDS, range(4), strict=True))
+# What a policy can do wrong at run time; 0 is nothing.
+NOT_A_NUMBER, NO_SUCH_GROUP = 1, 2
 # Computed expiry times and the comparison in a priority may round differently.
 EXPIRY_SLACK_S = 1e-6
 
@@ -58,9 +60,15 @@ def offer(tree, index, kind, node, now, policy):
         rank = policy.rank(v, now, policy.tables, policy.numbers)
         for column in range(RANK_WIDTH):
             keys[node, column] = rank[column]
+            if np.isnan(rank[column]):
+                tree.state[C.fault] = NOT_A_NUMBER
     keys[node, RANK_WIDTH] = v.last_access_s
     keys[node, RANK_WIDTH + 1] = v.seq
-    v.group = policy.group(v, policy.tables, policy.numbers) if kind == GROUPED else 0
+    which = policy.group(v, policy.tables, policy.numbers) if kind == GROUPED else 0
+    if which < 0 or which >= index.ranks.roots.size:
+        tree.state[C.fault] = NO_SUCH_GROUP
+        which = 0
+    v.group = which
     insert(index.ranks, v.group, node)
     if kind == EXPIRING:
         when = policy.expires_s(v, policy.tables, policy.numbers)
@@ -118,6 +126,9 @@ def find_victim(tree, index, kind, now, policy):
         if node == NONE or not ranks.inside[node]:
             continue
         rank = policy.rank(nodes[node], now, policy.tables, policy.numbers)
+        for column in range(RANK_WIDTH):
+            if np.isnan(rank[column]):
+                tree.state[C.fault] = NOT_A_NUMBER
         if best == NONE or rank < best_rank or (rank == best_rank and is_older(nodes, node, best)):
             best, best_rank = node, rank
     return best

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from iac_lib.cache.capacity import check_capacity
 from iac_lib.cache.future import NEVER, find_next_uses
 from iac_lib.cache.heap import insert, make_heap, remove
 
@@ -42,13 +43,14 @@ class Optimum:
 
 def optimum(trace: Trace, capacity_tokens: int) -> Optimum:
     """Return the best that can be done on `trace` with `capacity_tokens` of cache."""
+    capacity = check_capacity(capacity_tokens)
     segments = trace.segments
     input_tokens = trace.column("input_tokens")
     uses = find_next_uses(segments.parent, segments.leaf)
     order = make_heap(len(segments.parent), 2)
     hits = keep_nearest(
         segments.parent, segments.tokens, segments.depth_tokens, segments.leaf,
-        input_tokens, uses, order, int(capacity_tokens),
+        input_tokens, uses, order, capacity,
     )  # fmt: skip
     return Optimum(hits, input_tokens)
 

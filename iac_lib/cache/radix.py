@@ -36,6 +36,7 @@ class Counters(NamedTuple):
     fresh: int = 2
     free: int = 3
     seq: int = 4
+    fault: int = 5
 
 
 C = Counters()
@@ -58,8 +59,8 @@ class Tree(NamedTuple):
         Next arrival that needs each segment; empty unless the policy is an oracle.
     free : int32[slots]
         Stack of slots that were used and are free again.
-    state : int64[5]
-        Tokens used, tokens locked, first never-used slot, free-stack height, sequence.
+    state : int64[6]
+        Tokens used, tokens locked, first never-used slot, free-stack height, sequence, fault.
     inflation : float64[1]
         First element of the last victim's priority (GDSF's L).
     """

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
+from iac_lib.cache.capacity import check_capacity
 from iac_lib.cache.compiled import compile_policy
 from iac_lib.cache.future import NEVER, NextUses, find_next_uses
 from iac_lib.cache.heap import NONE
@@ -17,6 +18,8 @@ from iac_lib.cache.index import (
     EXPIRING,
     GROUPED,
     INDEX_KINDS,
+    NO_SUCH_GROUP,
+    NOT_A_NUMBER,
     SCAN,
     expire,
     find_victim,
@@ -38,9 +41,9 @@ from iac_lib.cache.radix import (
     split,
     touch,
 )
+from iac_lib.policies.policy import Policy
 
 if TYPE_CHECKING:
-    from iac_lib.policies.policy import Policy
     from iac_lib.traces.schema import Trace
 
 
@@ -144,13 +147,14 @@ def simulate(
     stop: int,
 ) -> tuple[Tree, Requests, np.ndarray, np.ndarray, np.ndarray]:
     """Serve the first `stop` requests; return the tree they leave and what happened."""
-    if capacity_tokens < 1:
-        raise ValueError(f"capacity_tokens = {capacity_tokens}; a cache needs at least 1 token")
-    kind = SCAN if scan else INDEX_KINDS[policy.index]
+    if not isinstance(policy, Policy):
+        raise TypeError(f"{policy!r} is no policy; pass an instance, such as LRU()")
+    capacity_tokens = check_capacity(capacity_tokens)
     segments = trace.segments
     requests = Requests(*(column[:stop] for column in read_requests(trace, policy, service_s)))
     policy.check(trace)
     compiled = compile_policy(policy)
+    kind = SCAN if scan else INDEX_KINDS[policy.index]
     uses = NextUses(np.zeros(1, np.int64), np.zeros(0, np.int32))
     if policy.needs_future:
         uses = find_next_uses(segments.parent, segments.leaf)
@@ -161,9 +165,13 @@ def simulate(
     hits, used = np.zeros(stop, np.int64), np.zeros(stop, np.int64)
     victims = np.empty((2 * stop if record_victims else 0, 3), np.int64)
     gone = run(
-        requests, uses, tree, ranks, kind, int(capacity_tokens),
+        requests, uses, tree, ranks, kind, capacity_tokens,
         compiled, hits, used, victims, trace.column("arrival_s"),
     )  # fmt: skip
+    if tree.state[C.fault] == NOT_A_NUMBER:
+        raise ValueError(f"policy {policy.name} returned NaN as a priority")
+    if tree.state[C.fault] == NO_SUCH_GROUP:
+        raise ValueError(f"policy {policy.name} returned a group outside 0..{groups - 1}")
     return tree, requests, hits, used, victims[:gone]
 
 
@@ -172,10 +180,16 @@ def read_requests(trace: Trace, policy: Policy, service_s: np.ndarray | float | 
     n = len(trace)
     service = np.full(n, -1.0)
     if service_s is not None:
+        if np.shape(service_s) not in ((), (n,)):
+            raise ValueError(f"service_s has shape {np.shape(service_s)}, the trace {n} requests")
         service[:] = service_s
         if not (service >= 0).all():
             row = int(np.flatnonzero(~(service >= 0))[0])
             raise ValueError(f"service_s[{row}] = {service[row]}; must be a time >= 0")
+    score = policy.score_requests(trace)
+    if np.isnan(score).any():
+        row = int(np.flatnonzero(np.isnan(score))[0])
+        raise ValueError(f"policy {policy.name} gives request {row} the score NaN")
     return Requests(
         arrival_s=trace.column("arrival_s"),
         service_s=service,
@@ -184,7 +198,7 @@ def read_requests(trace: Trace, policy: Policy, service_s: np.ndarray | float | 
         turn=trace.column("turn"),
         intent=trace.column("intent"),
         request_type=trace.column("request_type"),
-        score=policy.score_requests(trace),
+        score=score,
     )
 
 

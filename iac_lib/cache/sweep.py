@@ -58,6 +58,10 @@ def sweep(
         ``policy, setting, capacity_tokens, seed, rate, hit_rate, requests, data``, in a
         fixed order whatever the number of jobs.
     """
+    names = [policy.name for policy in policies]
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"two policies are called {repeated!r}; give one another name=")
     runner = Parallel(n_jobs=n_jobs or cpu_count(), prefer="threads", return_as="generator")
     points = [(seed, rate) for rate in rates for seed in seeds]
     traces = list(runner(delayed(workload)(seed, rate) for seed, rate in points))

@@ -81,7 +81,7 @@ def scale_axis(ax: Axes, x: str, values: Sequence[float], log_x: bool) -> None:
     values = np.sort(np.asarray(values, np.float64))
     if len(values) <= 8:
         ticks = values / 1000 if x == "capacity_tokens" else values
-        ax.set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
+        ax.set_xticks(ticks, [f"{tick:,g}" for tick in ticks])
 
 
 def order_legend(ax: Axes, frame: pd.DataFrame, x: str) -> None:

@@ -20,6 +20,7 @@ from papermill.exceptions import PapermillExecutionError
 from iac_lib.files import write_atomically
 from iac_lib.notebooks.pair import read_source, without_volatile
 from iac_lib.notebooks.profile import QUICK, check_parameters, read_profile
+from iac_lib.traces.data import VARIABLE
 
 
 def find_notebooks(directory: Path, names: Sequence[str] = ()) -> list[Path]:
@@ -101,12 +102,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     figures = root / "figures" if profile == QUICK else root / "figures" / profile
     os.environ["IAC_FIGURES"] = str(figures)
     os.environ["IAC_PROGRESS"] = "0"
+    if not (root / "notebooks").is_dir():
+        print(f"no notebooks in {root}: run it in the kit's folder or pass --root", file=sys.stderr)
+        return 1
     try:
         everything = [path.stem for path in find_notebooks(root / "notebooks")]
         parameters = read_profile(root / "profiles" / f"{profile}.yaml", everything)
         chosen = find_notebooks(root / "notebooks", options.names)
     except ValueError as error:
         print(error, file=sys.stderr)
+        return 1
+    if profile == "traces" and not os.environ.get(VARIABLE):
+        print(f"the profile traces needs {VARIABLE}; see `make doctor`", file=sys.stderr)
         return 1
     for passed, source in enumerate(chosen):
         started = time.monotonic()
@@ -118,6 +125,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{source.stem} failed: {error}", file=sys.stderr)
             print(f"{passed} passed, 1 failed")
             return 1
+        except KeyboardInterrupt:
+            print(f"{source.stem} interrupted; its old outputs stand", file=sys.stderr)
+            return 130
         print(f"{source.stem}: {time.monotonic() - started:.0f} s", flush=True)
     print(f"{len(chosen)} passed, 0 failed")
     return 0

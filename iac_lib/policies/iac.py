@@ -66,7 +66,7 @@ class IAC(Policy):
         return replace(self, statistics=fit_statistics(history))
 
     def check(self, trace: Trace) -> None:
-        if self.statistics is not None:
+        if self.statistics is not None and self.use_intent:
             self.statistics.check_intents(trace)
 
     def params(self) -> IACParams:

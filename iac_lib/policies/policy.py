@@ -21,6 +21,10 @@ A node, in the simulator or in an engine, has these attributes:
 ``next_use_s``      next arrival that needs the node (oracles only; inf = never)
 ==================  ==========================================================
 
+Compiled, a table is read without a check of its bounds: clamp the turn, as in
+``min(node.turn, table.shape[1] - 1)``. Intent and request type may be -1, which is a table's
+last row.
+
 A policy knows nothing of how a cache stores nodes. ``index`` tells the cache how the
 order changes with time, so that it can find the lowest without looking at every node:
 

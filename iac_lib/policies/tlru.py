@@ -34,16 +34,20 @@ class TLRU(Policy):
     """
 
     threshold_tokens: float = 1024.0
-    next_prompt_tokens: float = 0.0
+    next_prompt_tokens: float | None = None
     name: str = "t-lru"
 
     def fit(self, history: Trace) -> TLRU:
+        if not len(history):
+            raise ValueError("T-LRU cannot learn from an empty history")
         total = history.column("input_tokens") + history.column("output_tokens")
         before = history.previous
         new = history.column("input_tokens") - np.where(before >= 0, total[before], 0)
         return replace(self, next_prompt_tokens=float(np.maximum(new, 0).mean()))
 
     def params(self) -> TLRUParams:
+        if self.next_prompt_tokens is None:
+            raise ValueError("T-LRU has no next prompt length: call fit(history)")
         return TLRUParams(self.next_prompt_tokens - self.threshold_tokens)
 
     @staticmethod

@@ -47,6 +47,8 @@ class WA(Policy):
     name: str = "wa"
 
     def fit(self, history: Trace) -> WA:
+        if not len(history):
+            raise ValueError("WA cannot learn from an empty history")
         kinds = len(history.request_types)
         types = history.column("request_type").astype(np.int64)
         turns = history.column("turn").astype(np.int64)
@@ -60,8 +62,10 @@ class WA(Policy):
         total = np.bincount(cell[again], weights=gap[again], minlength=cells)
         shortest = np.full(cells, np.inf)
         np.minimum.at(shortest, cell[again], gap[again])
-        seen = np.maximum(reused, 1)
-        scale = np.where(reused > 0, total / seen - np.where(reused > 0, shortest, 0.0), 1.0)
+        mean = total / np.maximum(reused, 1)
+        pooled = gap[again].mean() - gap[again].min() if again.any() else 1.0
+        # One reuse has no spread: such a category takes that of all (ours).
+        scale = np.where(reused > 1, mean - np.where(reused > 1, shortest, 0.0), pooled)
         shape = (kinds + 1, width)
         return replace(
             self,

@@ -125,7 +125,6 @@ class ReuseStatistics:
         reached, continued = members @ self.reached, members @ self.continued
         total = np.maximum(continued, 1)
         mean = members @ (self.continued * self.mu) / total
-        # Around the pooled mean, not E[x^2] - E[x]^2, which cancels.
         within = members @ (self.continued * self.sigma**2)
         between = members @ (self.continued * self.mu**2) - total * mean**2
         variance = (within + between) / total
@@ -137,8 +136,8 @@ def fit_statistics(
 ) -> ReuseStatistics:
     """Estimate reuse probability and delay of every (intent, turn) (IAC, 4.2).
 
-    A gap above the timeout completes a conversation; what follows is a new record with
-    its own turn numbers. A record takes its most recent intent throughout. The end of the
+    A gap above the timeout completes a conversation; what follows is a new record that
+    keeps its turn numbers. A record takes its most recent intent throughout. The end of the
     trace completes everything: cut histories between conversations, not at a time.
 
     Parameters

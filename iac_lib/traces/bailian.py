@@ -19,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 from iac_lib.files import write_atomically
-from iac_lib.traces.blocks import blocks_of_size, fixed_blocks, read_ids
+from iac_lib.traces.blocks import blocks_of_size, check_size, fixed_blocks, read_ids
 from iac_lib.traces.errors import TraceError
 from iac_lib.traces.jsonl import need, read_jsonl
 from iac_lib.traces.schema import Trace
@@ -65,6 +65,7 @@ def read_bailian(
     -----
     Format: github.com/alibaba-edu/qwen-bailian-usagetraces-anon.
     """
+    check_size(block_size)
     source, before = str(path), 0.0
     rows, times, ids, records = [], [], [], []
     notes, root, turns = {ORPHAN: 0, RENUMBERED: 0}, {}, {}

@@ -36,6 +36,12 @@ def read_ids(record: dict, expected: int, size: int, source: str, row: int) -> n
         raise TraceError(source, problem, row=row, column="hash_ids", value=value) from error
 
 
+def check_size(size: int) -> None:
+    """Raise `ValueError` unless `size` is a possible number of tokens per block."""
+    if not 1 <= size < 2**31:
+        raise ValueError(f"block size must be within 1 and {2**31 - 1} tokens, got {size}")
+
+
 def fixed_blocks(ids: list[np.ndarray], input_tokens: list[int], size: int) -> Blocks:
     """Return blocks of `size` tokens, the last of each request cut to its input.
 
@@ -58,8 +64,7 @@ def fixed_blocks(ids: list[np.ndarray], input_tokens: list[int], size: int) -> B
 
 def blocks_of_size(trace: Trace, size: int) -> Blocks:
     """Return the blocks of `trace` in `size` tokens, its own if they are of that size."""
-    if size < 1:
-        raise ValueError(f"size must be at least 1, got {size}")
+    check_size(size)
     own = trace.blocks
     if own is not None and own.size == size:
         inner = np.ones(len(own.ids), bool)

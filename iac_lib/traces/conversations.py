@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 
 from iac_lib.traces.errors import TraceError
+from iac_lib.traces.validation import as_numbers
 
 TURN_COLUMNS = ("conversation_id", "turn", "user_tokens", "output_tokens")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Conversations:
     """Turns of whole conversations, in data-set order.
 
@@ -46,7 +47,12 @@ class Conversations:
         turns = self.turns.reset_index(drop=True)
         missing = [c for c in TURN_COLUMNS if c not in turns]
         if missing:
-            raise TraceError(self.name, f"column(s) {', '.join(missing)} missing")
+            problem = f"column(s) {', '.join(missing)} missing"
+            if {"user_tokens", "output_tokens"} & set(missing):
+                problem += "; iac_lib.traces.tokenizers.count_tokens(texts) counts tokens"
+            raise TraceError(self.name, problem)
+        whole = {c: as_numbers(turns[c], np.int64, self.name) for c in TURN_COLUMNS[1:]}
+        turns = turns.assign(**whole)
         for column, least in (("user_tokens", 1), ("output_tokens", 0)):
             low = np.flatnonzero(~(turns[column].to_numpy() >= least))
             if len(low):

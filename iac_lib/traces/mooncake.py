@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from iac_lib.files import write_atomically
-from iac_lib.traces.blocks import blocks_of_size, fixed_blocks, read_ids
+from iac_lib.traces.blocks import blocks_of_size, check_size, fixed_blocks, read_ids
 from iac_lib.traces.jsonl import need, read_jsonl
 from iac_lib.traces.schema import Trace
 from iac_lib.traces.units import read_timestamp, to_seconds
@@ -51,6 +51,7 @@ def read_mooncake(
     -----
     Format and data: github.com/kvcache-ai/Mooncake (Apache-2.0).
     """
+    check_size(block_size)
     source, before = str(path), 0.0
     rows, times, inputs, outputs, ids = [], [], [], [], []
     for row, record in read_jsonl(path):

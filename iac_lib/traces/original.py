@@ -6,6 +6,7 @@ import numpy as np
 
 from iac_lib.traces.conversations import Conversations
 from iac_lib.traces.errors import TraceError
+from iac_lib.traces.validation import refuse_dates
 
 
 def original_times(conversations: Conversations, needed: np.ndarray) -> np.ndarray:
@@ -13,6 +14,7 @@ def original_times(conversations: Conversations, needed: np.ndarray) -> np.ndarr
     name, turns = conversations.name, conversations.turns
     if "start_s" not in turns:
         raise TraceError(name, "has no original times (column start_s); choose another pattern")
+    refuse_dates(turns["start_s"], name)
     times = turns["start_s"].to_numpy(np.float64)
     missing = np.flatnonzero(needed & ~np.isfinite(times))
     if len(missing):

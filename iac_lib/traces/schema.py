@@ -21,7 +21,7 @@ import pandas as pd
 
 from iac_lib.traces.errors import TraceError
 from iac_lib.traces.segments import Segments, build_segments
-from iac_lib.traces.validation import validate_blocks, validate_requests
+from iac_lib.traces.validation import as_numbers, validate_blocks, validate_requests
 
 COLUMNS = {
     "request_id": None,
@@ -36,7 +36,7 @@ COLUMNS = {
 OPTIONAL = {"request_type", "intent"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Blocks:
     """Input of every request as a run of named blocks (compressed sparse rows).
 
@@ -66,7 +66,7 @@ class Blocks:
         return Blocks(self.ids[take], self.tokens[take], starts, self.size)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """An immutable, validated request log.
 
@@ -110,10 +110,10 @@ class Trace:
         return len(self.requests)
 
     def column(self, name: str) -> np.ndarray:
-        """Return one column as a NumPy array (categories as int16 codes, -1 = unknown)."""
+        """Return one column as a NumPy array (categories as int32 codes, -1 = unknown)."""
         values = self.requests[name]
         if isinstance(values.dtype, pd.CategoricalDtype):
-            return values.cat.codes.to_numpy(np.int16)
+            return values.cat.codes.to_numpy(np.int32)
         return values.to_numpy()
 
     @property
@@ -188,22 +188,3 @@ def conform(frame: pd.DataFrame, source: str) -> pd.DataFrame:
         else:
             out[name] = as_numbers(frame[name], dtype, source)
     return pd.DataFrame(out, index=pd.RangeIndex(len(frame)), copy=False)
-
-
-def as_numbers(values: pd.Series, dtype: type, source: str) -> np.ndarray:
-    """Return `values` as `dtype`; whole-number columns must hold whole numbers."""
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
-    whole = dtype is not np.float64
-    bad = ~np.isfinite(numbers) | (whole & (numbers != np.round(numbers)))
-    bits = 8 * np.dtype(dtype).itemsize
-    if whole:
-        # Casting would wrap a larger one to a number that looks right.
-        bad |= np.abs(numbers) >= 2.0 ** (bits - 1)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        kind = f"a whole number of at most {bits} bits" if whole else "a finite number"
-        raise TraceError(
-            source, f"must be {kind}", row=row, column=str(values.name), value=values.iloc[row]
-        )
-    exact = values.to_numpy() if values.dtype.kind in "iu" else numbers
-    return exact.astype(dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from numba import njit
 from iac_lib.cache.compiled import compile_policy
 from iac_lib.cache.node import NODE
 from iac_lib.cache.replay import replay
-from iac_lib.policies import IAC, LFU, LRU, SLRU, WA, Policy
+from iac_lib.policies import IAC, LFU, LPC, LRU, SLRU, WA, Policy
 from iac_lib.reuse.statistics import fit_statistics
 from iac_lib.traces.arrivals import OriginalDelays, Poisson, schedule
 from iac_lib.traces.synthetic import generate
@@ -33,6 +34,7 @@ class MixedParams(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mixed(Policy):
+    index = "scan"
     name: str = "mixed"
 
     def params(self) -> MixedParams:
@@ -107,7 +109,8 @@ class Odd(NamedTuple):
     [
         (make(1.0), "tuple of floats"),
         (make((1,)), "tuple of floats"),
-        (make((1.0,) * 5), "more than 4"),
+        (make((1.0,) * 5), "5 elements"),
+        (make(()), "0 elements"),
         (make((1.0,), Odd("x")), "parameter a must be"),
         (make((1.0,), Odd(np.zeros(3))), "parameter a must be"),
         (make((1.0,), Odd(np.zeros((2, 2)), np.zeros((3, 2)))), "one shape"),
@@ -125,3 +128,97 @@ def test_statistics_of_other_shapes_need_no_new_compilation(trace):
     b = compile_policy(IAC(statistics=fit_statistics(few)))
     assert a.tables.shape != b.tables.shape
     assert a.rank is b.rank
+
+
+@dataclass(frozen=True, eq=False)
+class Named(Policy):
+    name: str = "named"
+
+    @staticmethod
+    def priority(node: Any, now: float, p: Any) -> tuple[float, ...]:
+        return (node.last_access_s,)
+
+
+class ReadsTheTime(Named):
+    @staticmethod
+    def priority(node: Any, now: float, p: Any) -> tuple[float, ...]:
+        return (now - node.last_access_s,)
+
+
+class ReadsTheFuture(Named):
+    @staticmethod
+    def priority(node: Any, now: float, p: Any) -> tuple[float, ...]:
+        return (-node.next_use_s,)
+
+
+class Raises(Named):
+    @staticmethod
+    def priority(node: Any, now: float, p: Any) -> tuple[float, ...]:
+        if node.tokens > 100:
+            raise ValueError("too long")
+        return (node.last_access_s,)
+
+
+class HasNoSuchIndex(Named):
+    index = "dynamic"
+
+
+class HasNoGroups(Named):
+    index = "grouped"
+
+
+class ForgotStatic(Named):
+    def priority(self, node: Any, now: float, p: Any) -> tuple[float, ...]:
+        return (node.last_access_s,)
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (ReadsTheTime(), "reads the time: set index"),
+        (ReadsTheFuture(), "set needs_future"),
+        (Raises(), "must not raise"),
+        (HasNoSuchIndex(), "not one of|must be one of"),
+        (HasNoGroups(), "define group and count_groups"),
+        (ForgotStatic(), "needs @staticmethod"),
+        (LRU, "pass an instance"),
+    ],
+)
+def test_what_would_go_wrong_without_a_word_is_refused(policy, message, trace):
+    with pytest.raises(TypeError, match=message):
+        replay(trace, policy, 20_000)
+
+
+class OutOfGroups(Named):
+    index = "grouped"
+
+    @staticmethod
+    def group(node: Any, p: Any) -> int:
+        return node.turn
+
+
+class NotANumber(Named):
+    @staticmethod
+    def priority(node: Any, now: float, p: Any) -> tuple[float, ...]:
+        return (node.last_access_s if node.turn < 3 else math.nan,)
+
+
+@pytest.mark.parametrize("scan", [False, True])
+def test_a_priority_that_is_no_number_is_noticed(trace, scan):
+    with pytest.raises(ValueError, match="NaN as a priority"):
+        replay(trace, NotANumber(), 20_000, scan=scan)
+
+
+def test_a_group_that_does_not_exist_is_noticed(trace):
+    """It used to be written beyond the end of an array."""
+    with pytest.raises(ValueError, match=r"group outside 0\.\.0"):
+        replay(trace, OutOfGroups(), 20_000)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [LPC(continuation=np.full(9, np.nan)), LPC(decay_per_s=math.nan, continuation=np.ones(9))],
+)
+def test_a_parameter_or_score_that_is_no_number_is_noticed(policy, trace):
+    with pytest.raises(ValueError, match="NaN"):
+        replay(trace, policy, 20_000)

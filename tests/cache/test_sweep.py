@@ -41,6 +41,12 @@ def test_every_combination_once(table):
     assert (table["data"] == "synthetic wildchat-shaped").all()
 
 
+def test_two_settings_under_one_name_are_refused(experiment):
+    """Their rows would be averaged as if they were seeds of one policy."""
+    with pytest.raises(ValueError, match="two policies are called 'iac'"):
+        sweep(experiment, [IAC(), IAC(window="mean")], [5000])
+
+
 def test_a_row_is_what_a_single_replay_says(table, experiment):
     history, trace = experiment(3, 5.0)
     at = (table["seed"] == 3) & (table["rate"] == 5.0) & (table["capacity_tokens"] == 5000)
@@ -138,12 +144,6 @@ def test_an_interrupted_sweep_leaves_nothing(experiment, monkeypatch, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         sweep(experiment, [LRU(), MIN()], [5000, 20_000], n_jobs=1)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("capacity", [0, -5])
-def test_a_cache_needs_capacity(experiment, capacity):
-    with pytest.raises(ValueError, match="capacity_tokens"):
-        replay(experiment(0, 5.0)[1], LRU(), capacity)
 
 
 def test_a_service_time_must_be_a_time(experiment):

@@ -83,7 +83,7 @@ def test_tlru_gives_up_only_what_is_beyond_the_budget():
     # budget = 200 + 10 - 60 = 150: without the last 50 tokens 150 are left, without 51 only 149
     assert rank(policy, node(context_tokens=200, depth_tokens=200, tokens=50))[0] == -1.0
     assert rank(policy, node(context_tokens=200, depth_tokens=200, tokens=51))[0] == 0.0
-    assert rank(TLRU(threshold_tokens=500), node(context_tokens=200, tokens=100))[0] == -1.0
+    assert rank(TLRU(500, next_prompt_tokens=0), node(context_tokens=200, tokens=100))[0] == -1.0
 
 
 def test_wa_is_the_probability_of_reuse_within_five_seconds():
