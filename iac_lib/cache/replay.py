@@ -127,10 +127,13 @@ def replay(
     ------
     ValueError
         If the capacity or a service time is not positive, or the policy is not fitted or was
-        fitted on other intents or request types.
+        fitted on other intents or request types, or returns NaN.
+    TypeError
+        If the policy's functions are not what they must be (see `compile_policy`).
     """
-    run_ = simulate(trace, policy, capacity_tokens, service_s, record_victims, scan, len(trace))
-    _, requests, hits, used, victims = run_
+    _, requests, hits, used, victims = simulate(
+        trace, policy, capacity_tokens, service_s, record_victims, scan, len(trace)
+    )
     frame = pd.DataFrame(victims, columns=["request", "depth_tokens", "tokens"])
     return ReplayResult(
         policy.name, trace.name, int(capacity_tokens), requests.input_tokens, hits, used, frame
