@@ -51,17 +51,23 @@ def unlock(tree, index, kind, node, now, policy):
 
 
 @njit(cache=True, nogil=True)
+def write_rank(tree, keys, node, now, policy):
+    """Put the node's priority at `now` into its row of `keys`; note it if it is no number."""
+    rank = policy.rank(tree.nodes[node], now, policy.tables, policy.numbers)
+    for column in range(RANK_WIDTH):
+        keys[node, column] = rank[column]
+        if np.isnan(rank[column]):
+            tree.state[C.fault] = NOT_A_NUMBER
+
+
+@njit(cache=True, nogil=True)
 def offer(tree, index, kind, node, now, policy):
     """Make `node` a candidate for eviction."""
     v = tree.nodes[node]
     keys = index.ranks.keys
     keys[node, :RANK_WIDTH] = 0.0
     if kind in (STATIC, EXPIRING):
-        rank = policy.rank(v, now, policy.tables, policy.numbers)
-        for column in range(RANK_WIDTH):
-            keys[node, column] = rank[column]
-            if np.isnan(rank[column]):
-                tree.state[C.fault] = NOT_A_NUMBER
+        write_rank(tree, keys, node, now, policy)
     keys[node, RANK_WIDTH] = v.last_access_s
     keys[node, RANK_WIDTH + 1] = v.seq
     which = policy.group(v, policy.tables, policy.numbers) if kind == GROUPED else 0
@@ -100,15 +106,9 @@ def expire(tree, index, now, policy):
             # Too close to call: look again at the next eviction.
             timers.keys[node, 0] = np.nextafter(now + EXPIRY_SLACK_S, np.inf)
             insert(timers, 0, node)
-        rank = policy.rank(v, now, policy.tables, policy.numbers)
-        changed = False
-        for column in range(RANK_WIDTH):
-            changed |= ranks.keys[node, column] != rank[column]
-        if changed:
-            remove(ranks, 0, node)
-            for column in range(RANK_WIDTH):
-                ranks.keys[node, column] = rank[column]
-            insert(ranks, 0, node)
+        remove(ranks, 0, node)
+        write_rank(tree, ranks.keys, node, now, policy)
+        insert(ranks, 0, node)
 
 
 @njit(cache=True, nogil=True)
