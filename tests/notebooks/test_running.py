@@ -15,8 +15,9 @@ HEADER = """\
 
 
 @pytest.fixture
-def kit(tmp_path):
+def kit(tmp_path, monkeypatch):
     """A kit of two notebooks; returns a function that writes a profile and runs it."""
+    monkeypatch.setenv("IAC_DATA", str(tmp_path))
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "profiles").mkdir()
     for name, body in {
@@ -103,3 +104,10 @@ def test_widgets_leave_no_random_ids(kit):
     notebook = nbformat.read(kit.path / "notebooks" / "00_first.ipynb", as_version=4)
     assert "widgets" not in notebook.metadata
     assert list(notebook.cells[-1].outputs[0].data) == ["text/plain"]
+
+
+def test_real_traces_are_asked_for_before_anything_runs(kit, monkeypatch, capsys):
+    monkeypatch.delenv("IAC_DATA")
+    assert kit("traces") == 1
+    output = capsys.readouterr()
+    assert "needs IAC_DATA" in output.err and "passed" not in output.out
