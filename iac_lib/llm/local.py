@@ -19,6 +19,7 @@ from urllib.request import Request, urlopen
 
 from iac_lib.llm.answer import Answer, LLMError
 from iac_lib.llm.trie import weigh_choices
+from iac_lib.models.store import ModelCorrupt, ModelNotFound, find_model
 
 # Added to the logits of the allowed tokens: all others are e^-100 as likely, the allowed
 # ones as likely to each other as before.
@@ -166,3 +167,23 @@ def start_engine(path: Path, threads: int, context: int, key: str):
         raise LLMError(
             f"llama.cpp cannot load {path} ({broken}); delete it and run: make models"
         ) from broken
+
+
+def open_local(name: str, threads: int = 1, context: int = 4096) -> LocalLLM:
+    """Return a model of the catalog, such as "qwen-coder-1.5b".
+
+    Raises
+    ------
+    LLMError
+        If it was not fetched.
+    """
+    return LocalLLM(find_weights(name), threads, context)
+
+
+def find_weights(name: str) -> Path:
+    """Return the GGUF file of a model of the catalog."""
+    try:
+        (weights,) = find_model(name).glob("*.gguf")
+    except (ModelNotFound, ModelCorrupt) as missing:
+        raise LLMError(str(missing)) from missing
+    return weights

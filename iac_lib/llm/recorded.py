@@ -103,18 +103,20 @@ class RecordedLLM:
                 messages, max_tokens=max_tokens, choices=choices, seed=seed
             )
         except NotAChoice as refusal:
-            self._keep(key, refusal.answer)
-            raise
-        self._keep(key, answer)
-        return answer
+            answer = refusal.answer
+        return check_choice(self._keep(key, answer), choices)
 
-    def _keep(self, key: str, answer: Answer) -> None:
+    def _keep(self, key: str, answer: Answer) -> Answer:
         line = json.dumps({"key": key, **asdict(answer)}, ensure_ascii=False) + "\n"
         with self._lock:
+            # The same question may have been under way twice; the first answer stands.
+            if key in self._answers:
+                return self._answers[key]
             # One unbuffered write of a whole line, at the end whoever else is writing.
             with open(self.path, "ab", buffering=0) as file:
                 file.write(line.encode("utf-8", "surrogatepass"))
             self._answers[key] = answer
+            return answer
 
 
 def hash_question(
@@ -142,7 +144,10 @@ def read_answers(path: Path) -> dict[str, Answer]:
         raise LLMError(f"there are no recorded answers at {path}")
     try:
         rows = read_parquet(path) if path.suffix == ".parquet" else read_lines(path)
-        return {row.pop("key"): Answer(**row) for row in rows}
+        answers: dict[str, Answer] = {}
+        for row in rows:
+            answers.setdefault(row.pop("key"), Answer(**row))
+        return answers
     except (pa.ArrowException, KeyError, TypeError) as damage:
         raise LLMError(f"{path} holds no recorded answers: {damage}") from damage
 
