@@ -86,7 +86,7 @@ def write_classes(classes: list[IntentClass]) -> str:
 
 
 def read_objects(text: str) -> list[dict]:
-    """Return the JSON objects in `text`, or what its tags hold if it has no object."""
+    """Return the JSON objects with a name in `text`, or else what its tags hold."""
     decoder = json.JSONDecoder(strict=False)
     # A trailing comma is the commonest fault, and it is the only one inside an object.
     text = re.sub(r",(\s*[}\]])", r"\1", text)
@@ -95,8 +95,12 @@ def read_objects(text: str) -> list[dict]:
     while (start := text.find("{", position)) >= 0:
         try:
             value, position = decoder.raw_decode(text, start)
-            objects.append(value)
         except ValueError:
+            value = {}
+        if "name" in value:
+            objects.append(value)
+        else:
+            # Prose in braces, the wrapper of a list, or an object that was cut.
             position = start + 1
     if objects:
         return objects

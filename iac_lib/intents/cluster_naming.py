@@ -7,6 +7,7 @@ embeddings as an array, not where they come from.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -123,9 +124,12 @@ def cluster(embeddings: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, 
         raise ValueError(f"count must be within 1 and {len(points)}, got {count}")
     rng = np.random.default_rng(seed)
     tried = []
-    for _ in range(STARTS):
-        centres, members = kmeans2(points, count, minit="++", seed=rng, missing="warn")
-        tried.append((((points - centres[members]) ** 2).sum(), members, centres))
+    with warnings.catch_warnings():
+        # An empty cluster is no loss: it is left out when names are asked for.
+        warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
+        for _ in range(STARTS):
+            centres, members = kmeans2(points, count, minit="++", seed=rng, missing="warn")
+            tried.append((((points - centres[members]) ** 2).sum(), members, centres))
     _, members, centres = min(tried, key=lambda each: each[0])
     return members.astype(np.int64), centres
 

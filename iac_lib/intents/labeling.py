@@ -131,7 +131,9 @@ class Labelling:
             temporary.write_text(json.dumps(self.card, indent=2) + "\n", encoding="utf-8")
 
 
-def show_requests(conversations: Conversations, chosen: pd.DataFrame) -> pd.DataFrame:
+def show_requests(
+    conversations: Conversations, chosen: pd.DataFrame, earlier: int = 240, last: int = 700
+) -> pd.DataFrame:
     """Return the contexts of chosen requests as a model reads them.
 
     Parameters
@@ -140,6 +142,8 @@ def show_requests(conversations: Conversations, chosen: pd.DataFrame) -> pd.Data
         With ``user_text``.
     chosen : DataFrame
         ``conversation_id, turn``.
+    earlier, last : int
+        Characters kept of queries; see `iac_lib.intents.contexts.show_context`.
 
     Returns
     -------
@@ -154,7 +158,7 @@ def show_requests(conversations: Conversations, chosen: pd.DataFrame) -> pd.Data
         for name, group in turns.groupby("conversation_id", sort=False)["user_text"]
     }
     texts = [
-        show_context(queries[name][max(0, turn - CONTEXT_QUERIES) : turn], turn)
+        show_context(queries[name][max(0, turn - CONTEXT_QUERIES) : turn], turn, earlier, last)
         for name, turn in zip(chosen["conversation_id"], chosen["turn"].astype(int), strict=True)
     ]
     return chosen[["conversation_id", "turn"]].assign(text=texts).reset_index(drop=True)

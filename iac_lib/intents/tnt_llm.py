@@ -137,17 +137,18 @@ def discover_intents(
         raise LLMError(f"none of {len(texts)} requests could be summarised: {run.problems[:1]}")
     order = np.random.default_rng(seed).permutation(known)
     classes = list(load_seeds() if seeds is None else seeds)
-    coverage = []
+    coverage, seen = [], []
     for start in range(0, len(order), run.settings.batch):
         batch = [summaries[request] for request in order[start : start + run.settings.batch]]
         names = run.assign(batch, classes, "covering")
+        seen += names
         coverage.append((len(coverage), len(batch), len(classes), share_covered(names)))
         if start == 0:
             classes = run.rewrite("generate", classes, batch)
         elif missed := [text for text, name in zip(batch, names, strict=True) if name == NONE]:
             classes = run.rewrite("update", classes, missed)
     everything = [summaries[request] for request in known]
-    classes = run.review(classes, run.assign(everything, classes, "counting"))
+    classes = run.review(classes, seen)
     names = run.assign(everything, classes, "labelling")
     classes, dropped = drop_rare(classes, names, run.settings.rarest)
     if dropped:
@@ -241,7 +242,10 @@ class Run:
         return (kept + list(described.values()))[:limit]
 
     def review(self, classes: list[IntentClass], names: Sequence[str | None]) -> list[IntentClass]:
-        """Return the classes merged and described anew; unchanged without a usable answer."""
+        """Return the classes merged and described anew; unchanged without a usable answer.
+
+        The shares shown are those found in the minibatches: a lower bound for late classes.
+        """
         counts = pd.Series(names, dtype=object).value_counts()
         shares = "\n".join(
             f"- {each.name}: {counts.get(each.name, 0) / len(names):.1%}" for each in classes

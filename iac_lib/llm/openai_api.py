@@ -42,6 +42,8 @@ class OpenAILLM:
     retries : int
         Attempts after the first, at most.
     temperature : float
+    thinking_tokens : int
+        Room for what a reasoning model writes before its answer, beyond `max_tokens`.
     logprobs : bool
         Whether to ask for the probability of the answer; some servers refuse to be asked.
     extra : dict or None
@@ -65,6 +67,7 @@ class OpenAILLM:
         timeout_s: float = 120.0,
         retries: int = 5,
         temperature: float = 0.0,
+        thinking_tokens: int = 0,
         logprobs: bool = True,
         extra: dict | None = None,
     ) -> None:
@@ -77,6 +80,7 @@ class OpenAILLM:
         self.name = model
         self.structured = structured
         self.temperature = temperature
+        self.thinking_tokens = thinking_tokens
         self.logprobs = logprobs
         self.retries = retries
         self.extra = extra or {}
@@ -111,7 +115,7 @@ class OpenAILLM:
                 return self._client.chat.completions.create(
                     model=self.name,
                     messages=messages,
-                    max_tokens=max_tokens,
+                    max_tokens=max_tokens + self.thinking_tokens,
                     temperature=self.temperature,
                     seed=seed,
                     extra_body=body,

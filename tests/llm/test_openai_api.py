@@ -44,6 +44,13 @@ def test_an_answer_and_what_it_took(server):
     assert body["temperature"] == 0 and "logprobs" not in body
 
 
+def test_a_reasoning_model_has_room_to_think(server):
+    llm = open_llm(server, thinking_tokens=1000, extra={"reasoning_effort": "low"})
+    llm.complete(HELLO, max_tokens=32)
+    assert server.bodies[0]["max_tokens"] == 1032
+    assert server.bodies[0]["reasoning_effort"] == "low"
+
+
 @pytest.mark.parametrize(
     ("structured", "field", "value"),
     [
