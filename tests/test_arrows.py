@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1] / "iac_lib"
-ROOMS = ["traces", "intents", "reuse", "policies", "cache", "engines", "figures"]
+ROOMS = ["models", "traces", "intents", "reuse", "policies", "cache", "engines", "figures"]
 ANYWHERE = {"files", "progress", "data"}
 FILES = sorted(path for room in ROOMS for path in (ROOT / room).glob("*.py"))
 
