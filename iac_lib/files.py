@@ -1,4 +1,4 @@
-"""Write files so that a reader never finds half of one."""
+"""Where results are kept, and how to write files so that a reader never finds half of one."""
 
 import os
 import uuid
@@ -39,3 +39,10 @@ def write_atomically(path: str | Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def cache_directory() -> Path:
+    """Return where intermediate results are kept: ``IAC_CACHE``, or the user's cache folder."""
+    if given := os.environ.get("IAC_CACHE"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iac"

@@ -7,7 +7,6 @@ kept in a cache folder under a hash of the texts, so that a data set is tokenise
 from __future__ import annotations
 
 import hashlib
-import os
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
@@ -18,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from iac_lib.files import write_atomically
+from iac_lib.files import cache_directory, write_atomically
 from iac_lib.progress import progress
 
 TEKKEN = "tekken_240911.json"
@@ -75,13 +74,6 @@ def load_tekken():
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
     return Tekkenizer.from_file(Path(mistral_common.__file__).parent / "data" / TEKKEN)
-
-
-def cache_directory() -> Path:
-    """Return where intermediate results are kept: ``IAC_CACHE``, or the user's cache folder."""
-    if given := os.environ.get("IAC_CACHE"):
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iac"
 
 
 def count_tokens(texts: Sequence[str], tokenizer: Tokenizer | None = None) -> np.ndarray:
