@@ -111,12 +111,36 @@ _MODELS = (
             ),
         ),
         (
-            File("1_Pooling/config.json", 67, "6948b28609bc89e0d960de2d175a44809fad87557d0e945a0ccd1e5a8170aa1a"),
-            File("config.json", 295, "e921ff3bea0a562c184e77d80761c810e6608a05c5a0b93e0babf9da34ffda58"),
-            File("model.safetensors", 235_034_032, "0db63e48749a5013e4b105d9e1f97c7a5a6f5192c0b3e5fc3f53afb349315f42"),
-            File("modules.json", 183, "425adb112c5e9dfeb237693481692de81b2e6fef8d9ea9dfe9268e535dc7f92a"),
-            File("tokenizer.json", 7_064_907, "04d00bfcacc15b5f071a6ebf8167f6e401e51d35a99a49f08b8f3789f47eaac6"),
-            File("tokenizer_config.json", 275, "305dd74182ad82cbdc9bed2df6d6d875f5af8505a9b0746667a6c6f13e363754"),
+            File(
+                "1_Pooling/config.json",
+                67,
+                "6948b28609bc89e0d960de2d175a44809fad87557d0e945a0ccd1e5a8170aa1a",
+            ),
+            File(
+                "config.json",
+                295,
+                "e921ff3bea0a562c184e77d80761c810e6608a05c5a0b93e0babf9da34ffda58",
+            ),
+            File(
+                "model.safetensors",
+                235_034_032,
+                "0db63e48749a5013e4b105d9e1f97c7a5a6f5192c0b3e5fc3f53afb349315f42",
+            ),
+            File(
+                "modules.json",
+                183,
+                "425adb112c5e9dfeb237693481692de81b2e6fef8d9ea9dfe9268e535dc7f92a",
+            ),
+            File(
+                "tokenizer.json",
+                7_064_907,
+                "04d00bfcacc15b5f071a6ebf8167f6e401e51d35a99a49f08b8f3789f47eaac6",
+            ),
+            File(
+                "tokenizer_config.json",
+                275,
+                "305dd74182ad82cbdc9bed2df6d6d875f5af8505a9b0746667a6c6f13e363754",
+            ),
         ),
     ),
     Model(
@@ -133,14 +157,46 @@ _MODELS = (
             ),
         ),
         (
-            File("1_Pooling/config.json", 190, "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23"),
-            File("config.json", 612, "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
-            File("model.safetensors", 90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
-            File("modules.json", 349, "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf"),
-            File("sentence_bert_config.json", 53, "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7"),
-            File("special_tokens_map.json", 112, "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3"),
-            File("tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
-            File("tokenizer_config.json", 350, "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"),
+            File(
+                "1_Pooling/config.json",
+                190,
+                "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
+            ),
+            File(
+                "config.json",
+                612,
+                "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+            ),
+            File(
+                "model.safetensors",
+                90_868_376,
+                "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+            ),
+            File(
+                "modules.json",
+                349,
+                "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+            ),
+            File(
+                "sentence_bert_config.json",
+                53,
+                "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
+            ),
+            File(
+                "special_tokens_map.json",
+                112,
+                "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+            ),
+            File(
+                "tokenizer.json",
+                466_247,
+                "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+            ),
+            File(
+                "tokenizer_config.json",
+                350,
+                "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+            ),
         ),
     ),
     Model(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -151,7 +152,7 @@ def read_vocabulary(cursor: Cursor) -> Vocabulary:
         raise E5FormatError("the vocabulary's offsets do not cut its text into pieces")
     if not all(0 <= each < count for each in special):
         raise E5FormatError(f"special tokens {special} are not among {count} pieces")
-    pieces = [run[i:j].decode("utf-8") for i, j in zip(offsets, offsets[1:], strict=False)]
+    pieces = [run[i:j].decode("utf-8") for i, j in pairwise(offsets)]
     return Vocabulary(pieces, scores, *special)
 
 
