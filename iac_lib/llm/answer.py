@@ -89,6 +89,10 @@ class NotAChoice(LLMError):
         self.answer = answer
 
 
+class Waiting(RuntimeError):
+    """An answer that comes later, in a batch: the run ends here and is repeated then."""
+
+
 def check_choice(answer: Answer, choices: tuple[str, ...] | None) -> Answer:
     """Return `answer`, or raise `NotAChoice` if it is none of the choices it had."""
     if choices is not None and answer.text not in choices:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from iac_lib.llm.answer import LLM, Answer, LLMError
+from iac_lib.llm.answer import LLM, Answer, LLMError, Waiting
 from iac_lib.progress import progress
 
 Item = TypeVar("Item")
@@ -51,6 +51,7 @@ def run_all(
     """Return `function` of each item, or the `LLMError` that it raised, in order.
 
     Any other error, and an interruption, ends the whole: what has not begun does not begin.
+    Only `Waiting` is raised at the end, so that all questions of a step go into one batch.
 
     Parameters
     ----------
@@ -63,14 +64,17 @@ def run_all(
         What the progress bar says.
     """
 
-    def attempt(item: Item) -> Result | LLMError:
+    def attempt(item: Item) -> Result | LLMError | Waiting:
         try:
             return function(item)
-        except LLMError as error:
+        except (LLMError, Waiting) as error:
             return error
 
     pool = ThreadPoolExecutor(max_workers=workers)
     try:
-        return list(progress(pool.map(attempt, items), desc, total=len(items)))
+        found = list(progress(pool.map(attempt, items), desc, total=len(items)))
     finally:
         pool.shutdown(cancel_futures=True)
+    if waiting := [each for each in found if isinstance(each, Waiting)]:
+        raise waiting[0]
+    return found

@@ -107,16 +107,21 @@ class RecordedLLM:
         return check_choice(self._keep(key, answer), choices)
 
     def _keep(self, key: str, answer: Answer) -> Answer:
-        line = json.dumps({"key": key, **asdict(answer)}, ensure_ascii=False) + "\n"
         with self._lock:
             # The same question may have been under way twice; the first answer stands.
             if key in self._answers:
                 return self._answers[key]
-            # One unbuffered write of a whole line, at the end whoever else is writing.
-            with open(self.path, "ab", buffering=0) as file:
-                file.write(line.encode("utf-8", "surrogatepass"))
+            append_answer(self.path, key, answer)
             self._answers[key] = answer
             return answer
+
+
+def append_answer(path: Path, key: str, answer: Answer) -> None:
+    """Add one answer to a file of kept ones."""
+    line = json.dumps({"key": key, **asdict(answer)}, ensure_ascii=False) + "\n"
+    # One unbuffered write of a whole line, at the end whoever else is writing.
+    with open(path, "ab", buffering=0) as file:
+        file.write(line.encode("utf-8", "surrogatepass"))
 
 
 def hash_question(

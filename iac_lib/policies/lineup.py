@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from iac_lib.intents.taxonomy import group_codes
 from iac_lib.policies.full_horizon import FullHorizon
 from iac_lib.policies.gdsf import GDSF
@@ -22,6 +24,11 @@ def online_policies(labelled: bool = True) -> list[Policy]:
     """Return every policy a server could run; IAC with intents only if there are labels."""
     rivals = [LRU(), LFU(), SLRU(), GDSF(cost="best"), TLRU(), WA(), LPC(), FullHorizon()]
     return [*rivals, NO_INTENT, IAC()] if labelled else [*rivals, NO_INTENT]
+
+
+def learned_lpc(scores: np.ndarray) -> LPC:
+    """Return LPC on scores of a learned predictor, float64[n], one per replayed request."""
+    return LPC(scores=scores, name="lpc")
 
 
 def oracles() -> list[Policy]:

@@ -1,0 +1,87 @@
+"""Does a probability of 0.8 come true eight times in ten, and if not, by how much to cool?
+
+Pure functions over codes and probabilities; `Head.cool` applies a temperature for good.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
+
+BINS = 15
+HOTTEST = 100.0
+
+
+def tabulate_reliability(
+    truth: np.ndarray, probabilities: np.ndarray, bins: int = BINS
+) -> pd.DataFrame:
+    """Return one row per bin of equal width: how sure, how often right.
+
+    Parameters
+    ----------
+    truth : int[n]
+    probabilities : float[n, K]
+    bins : int
+
+    Returns
+    -------
+    DataFrame
+        ``low, high`` (low < confidence <= high), ``requests``, and the means ``confidence``
+        and ``accuracy``, NaN in an empty bin.
+    """
+    confidence = probabilities.max(axis=1).astype(np.float64)
+    right = (probabilities.argmax(axis=1) == truth).astype(np.float64)
+    number = np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
+    count = np.bincount(number, minlength=bins)
+    edges = np.linspace(0, 1, bins + 1)
+    with np.errstate(invalid="ignore"):
+        return pd.DataFrame(
+            {
+                "low": edges[:-1],
+                "high": edges[1:],
+                "requests": count,
+                "confidence": np.bincount(number, confidence, bins) / count,
+                "accuracy": np.bincount(number, right, bins) / count,
+            }
+        )
+
+
+def calibration_error(truth: np.ndarray, probabilities: np.ndarray, bins: int = BINS) -> float:
+    """Return the expected calibration error: |accuracy - confidence|, averaged over requests."""
+    table = tabulate_reliability(truth, probabilities, bins).dropna()
+    gap = (table["accuracy"] - table["confidence"]).abs()
+    return float((gap * table["requests"]).sum() / table["requests"].sum())
+
+
+def scale_temperature(probabilities: np.ndarray, temperature: float) -> np.ndarray:
+    """Return float64[n, K]: `probabilities` as if their logits were divided by `temperature`."""
+    return softmax(log_probabilities(probabilities) / temperature, axis=1)
+
+
+def fit_temperature(truth: np.ndarray, probabilities: np.ndarray) -> float:
+    """Return the temperature, 0.01 to 100, of least negative log-likelihood.
+
+    Fit it on validation rows, never on those that calibration is judged on.
+
+    Parameters
+    ----------
+    truth : int[n]
+    probabilities : float[n, K]
+    """
+    logs = log_probabilities(probabilities)
+    rows = np.arange(len(truth))
+
+    def loss(log_temperature: float) -> float:
+        scaled = logs / np.exp(log_temperature)
+        return float((np.logaddexp.reduce(scaled, axis=1) - scaled[rows, truth]).mean())
+
+    bound = np.log(HOTTEST)
+    return float(np.exp(minimize_scalar(loss, bounds=(-bound, bound), method="bounded").x))
+
+
+def log_probabilities(probabilities: np.ndarray) -> np.ndarray:
+    """Return float64[n, K]: logarithms, those of 0 finite."""
+    smallest = np.finfo(np.float64).tiny
+    return np.log(np.maximum(probabilities.astype(np.float64), smallest))
