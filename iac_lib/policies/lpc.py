@@ -12,6 +12,8 @@ from iac_lib.policies.policy import Policy
 from iac_lib.reuse.statistics import fit_statistics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from iac_lib.traces.schema import Trace
 
 
@@ -34,13 +36,14 @@ class LPC(Policy):
     continuation : float64[T] or None
         Probability of a follow-up by turn (last entry: deeper turns). `fit` sets it to
         the frequencies of the history. A learned per-request predictor goes in `scores`.
-    scores : float64[n] or None
-        One probability per request of the trace that is replayed; overrides the table.
+    scores : float64[n], callable (Trace) -> float64[n], or None
+        One probability per request of the trace that is replayed, or the function that
+        gives them; overrides the table.
     """
 
     decay_per_s: float = 0.01
     continuation: np.ndarray | None = None
-    scores: np.ndarray | None = None
+    scores: np.ndarray | Callable[[Trace], np.ndarray] | None = None
     name: str = "lpc-by-turn"
 
     def fit(self, history: Trace) -> LPC:
@@ -52,9 +55,10 @@ class LPC(Policy):
 
     def score_requests(self, trace: Trace) -> np.ndarray:
         if self.scores is not None:
-            if len(self.scores) != len(trace):
-                raise ValueError(f"{len(self.scores)} scores for {len(trace)} requests")
-            return np.asarray(self.scores, np.float64)
+            scores = self.scores(trace) if callable(self.scores) else self.scores
+            if len(scores) != len(trace):
+                raise ValueError(f"{len(scores)} scores for {len(trace)} requests")
+            return np.asarray(scores, np.float64)
         if self.continuation is None:
             raise ValueError("LPC has no scores: call fit(history) or give scores=")
         last = len(self.continuation) - 1
