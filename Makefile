@@ -23,12 +23,15 @@ SGLANG_VERSIONS ?= 0.5.3 0.5.23
 SGLANG_NEEDS := torch==2.13.0 msgspec pyzmq pydantic psutil pybase64 requests fastapi starlette \
     orjson packaging pillow pytest pytest-timeout hypothesis
 
-.PHONY: help setup figures test lab doctor bench browser sglang lint environment clean
+.PHONY: help setup models figures test lab doctor bench browser sglang lint environment clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.notebooks ## Make .venv and install the library and what the notebooks need
+
+models: $(VENV)/.models ## Install what embeds and labels, and fetch the models (1.4 GB)
+	$(BIN)/python -m iac_lib.models
 
 figures: $(VENV)/.notebooks ## Run the notebooks and write figures/ (PROFILE=quick|traces|paper)
 	$(BIN)/python -m iac_lib.notebooks --profile $(PROFILE) $(NOTEBOOKS)
@@ -74,10 +77,15 @@ clean: ## Remove what was built, the environment too
 
 $(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.5"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.7"
 
 $(VENV)/.notebooks: pyproject.toml | $(BIN)/uv
 	$(INSTALL) --editable ".[notebooks]"
+	touch $@
+
+# Without a local wheel of torch, uv takes the build that fits this machine: for a CPU it is a tenth.
+$(VENV)/.models: pyproject.toml | $(BIN)/uv
+	$(INSTALL) $(if $(LINKS),,--torch-backend=auto) --editable ".[models]"
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/uv

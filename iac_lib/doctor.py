@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from iac_lib.models import ModelCorrupt, ModelNotFound, find_model
+from iac_lib.models.catalog import MODELS
 from iac_lib.traces.data import DATA_SETS, VARIABLE
 
 DISTRIBUTION = "iac-lib"
@@ -94,6 +96,16 @@ def check_data() -> Iterator[Check]:
         yield Check(f"data {name}", found, says)
 
 
+def check_models() -> Iterator[Check]:
+    """Yield a check per model file the kit can use."""
+    for name in MODELS:
+        try:
+            ok, says = True, str(find_model(name))
+        except (ModelNotFound, ModelCorrupt) as error:
+            ok, says = False, str(error)
+        yield Check(f"model {name}", ok, says)
+
+
 def check_machine() -> Iterator[Check]:
     """Yield the machine's cores, memory and free disk, judged for the quick profile."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -119,6 +131,7 @@ def examine() -> Iterator[Check]:
     yield check_python()
     yield from check_dependencies()
     yield from check_data()
+    yield from check_models()
     yield from check_machine()
     yield check_chromium()
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1] / "iac_lib"
-ROOMS = ["traces", "intents", "reuse", "policies", "cache", "engines", "figures"]
+ROOMS = [
+    "models", "llm", "traces", "intents", "reuse", "policies", "cache", "engines", "figures",
+]  # fmt: skip
 ANYWHERE = {"files", "progress", "data"}
 FILES = sorted(path for room in ROOMS for path in (ROOT / room).glob("*.py"))
 

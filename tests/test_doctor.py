@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from iac_lib import doctor
+from iac_lib.models.catalog import MODELS
 
 
 def by_name():
@@ -74,6 +75,18 @@ def test_data_sets(monkeypatch, tmp_path):
     checks = by_name()
     assert checks["data mooncake"].ok
     assert not checks["data ragpulse"].ok
+
+
+def test_models(monkeypatch, tmp_path):
+    monkeypatch.setenv("IAC_CACHE", str(tmp_path))
+    check = by_name()["model e5-small"]
+    assert not check.ok and not check.needed
+    assert "run `make models`" in check.says
+    for file in MODELS["e5-small"].files:
+        path = tmp_path / "models" / "e5-small" / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"wrong")
+    assert "not loaded" in by_name()["model e5-small"].says
 
 
 def test_chromium(monkeypatch):

@@ -52,5 +52,15 @@ def test_every_data_file_of_the_package_is_declared():
 
 def test_help_lists_the_targets():
     shown = make("help").stdout
-    for target in ("setup", "figures", "test", "lab", "doctor", "bench", "browser", "lint"):
+    for target in (
+        "setup",
+        "models",
+        "figures",
+        "test",
+        "lab",
+        "doctor",
+        "bench",
+        "browser",
+        "lint",
+    ):
         assert f"make {target}" in shown

@@ -141,6 +141,8 @@ class TransformerEmbedder:
         """Return the token ids of each text as the model sees it: prefixed, cut, enclosed."""
         _, tokenizer = self._loaded
         start, end = tokenizer.cls_token_id, tokenizer.sep_token_id
+        if not len(texts):
+            return []  # The tokenizer trips over none.
         prefixed = [self.prefix + text for text in texts]
         encoded = tokenizer(prefixed, add_special_tokens=False, verbose=False)["input_ids"]
         return [[start, *cut_tokens(ids, QUERY_TOKENS - 2), end] for ids in encoded]

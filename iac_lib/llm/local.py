@@ -175,15 +175,9 @@ def open_local(name: str, threads: int = 1, context: int = 4096) -> LocalLLM:
     Raises
     ------
     LLMError
-        If it was not fetched.
+        If it was not fetched, or is not what the catalog says.
     """
-    return LocalLLM(find_weights(name), threads, context)
-
-
-def find_weights(name: str) -> Path:
-    """Return the GGUF file of a model of the catalog."""
     try:
-        (weights,) = find_model(name).glob("*.gguf")
+        return LocalLLM(find_model(name), threads, context)
     except (ModelNotFound, ModelCorrupt) as missing:
         raise LLMError(str(missing)) from missing
-    return weights

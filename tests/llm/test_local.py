@@ -8,7 +8,7 @@ import pytest
 
 from iac_lib.files import write_atomically
 from iac_lib.llm.answer import LLMError
-from iac_lib.llm.local import LocalLLM, find_weights, open_local
+from iac_lib.llm.local import LocalLLM, open_local
 
 CHOICES = ("code", "code_debugging", "food")
 
@@ -26,10 +26,9 @@ def test_a_missing_file_names_the_command(tmp_path):
 def small():
     pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: make models")
     try:
-        weights = find_weights("smollm2-135m")
+        return open_local("smollm2-135m", threads=1, context=1024)
     except LLMError as missing:
         pytest.skip(str(missing))
-    return LocalLLM(weights, threads=1, context=1024)
 
 
 @pytest.mark.models
@@ -91,6 +90,7 @@ def test_what_does_not_fit_is_refused(small):
         small.complete(chat("word " * 1100), max_tokens=10)
 
 
-@pytest.mark.models
-def test_a_model_by_its_name(small):
-    assert open_local("smollm2-135m", context=256).name == small.name
+def test_a_model_that_was_not_fetched_names_the_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("IAC_CACHE", str(tmp_path))
+    with pytest.raises(LLMError, match="make models"):
+        open_local("smollm2-135m")
