@@ -21,7 +21,9 @@ class Split(NamedTuple):
     test: np.ndarray
 
 
-def split_stratified(codes: np.ndarray, seed: int = 0) -> Split:
+def split_stratified(
+    codes: np.ndarray, seed: int = 0, conversations: np.ndarray | None = None
+) -> Split:
     """Split rows 80/10/10 within every class (IAC, A.1).
 
     A tenth of a class is rounded, but at least one row, so that rare classes are judged
@@ -33,7 +35,14 @@ def split_stratified(codes: np.ndarray, seed: int = 0) -> Split:
         Class of each row.
     seed : int
         Same seed, same split.
+    conversations : int[n] or None
+        Conversation of each row, where several are of one: then whole conversations are
+        split, each as of the class of its first row.
     """
+    if conversations is not None:
+        _, first, number = np.unique(conversations, return_index=True, return_inverse=True)
+        whole = split_stratified(np.asarray(codes)[first], seed)
+        return Split(*(np.flatnonzero(np.isin(number, part)) for part in whole))
     rng = np.random.default_rng(seed)
     parts: tuple[list[np.ndarray], ...] = ([], [], [])
     for code in np.unique(codes):
@@ -65,3 +74,16 @@ def split_conversations(conversations: np.ndarray, seed: int = 0) -> Split:
         np.flatnonzero((position >= first) & (position < second)),
         np.flatnonzero(position >= second),
     )
+
+
+def refuse_leaks(split: Split, conversations: np.ndarray) -> None:
+    """Raise `ValueError` if a conversation has rows in two parts of `split`."""
+    seen: set = set()
+    for part in split:
+        here = set(np.asarray(conversations)[part].tolist())
+        if shared := seen & here:
+            raise ValueError(
+                f"conversation {min(shared)} is in two parts of the split, which leaks: "
+                "split whole conversations"
+            )
+        seen |= here

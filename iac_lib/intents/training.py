@@ -16,7 +16,7 @@ from iac_lib.intents.calibration import calibration_error, fit_temperature
 from iac_lib.intents.classifier import HIDDEN, Head
 from iac_lib.intents.epochs import Recipe, import_torch, train_best
 from iac_lib.intents.evaluation import accuracy, count_confusion, macro_f1
-from iac_lib.intents.splits import Split, split_stratified
+from iac_lib.intents.splits import Split, refuse_leaks, split_stratified
 
 DROPOUT = 0.25
 # All of A.1 but the batch size, which the paper does not give.
@@ -38,6 +38,7 @@ def train_head(
     embedder: str,
     *,
     about: dict | None = None,
+    conversations: np.ndarray | None = None,
     split: Split | None = None,
     recipe: Recipe = PAPER_RECIPE,
     seed: int = 0,
@@ -47,7 +48,7 @@ def train_head(
     Parameters
     ----------
     embeddings : float32[n, d]
-        L2-normalised, one per request, each of another conversation: the split is by row.
+        L2-normalised, one per request.
     codes : int[n]
         Position in `intents`.
     intents : sequence of str
@@ -56,6 +57,9 @@ def train_head(
     about : dict or None
         What the card has to say of the text recipe, the data and who labelled it; seed, rows
         of each part and metrics are added.
+    conversations : int[n] or None
+        Conversation of each row, so that none is on two sides of the split; None says that
+        every row is of another.
     split : Split or None
         Default: `split_stratified` with `seed`.
     recipe : Recipe
@@ -72,7 +76,8 @@ def train_head(
     Raises
     ------
     ValueError
-        If lengths or codes do not fit, or there are too few rows to validate on.
+        If lengths or codes do not fit, there are too few rows to validate on, or a given
+        split has a conversation on two sides.
     """
     embeddings, codes = np.asarray(embeddings, np.float32), np.asarray(codes, np.int64)
     if embeddings.ndim != 2 or len(embeddings) != len(codes):
@@ -84,7 +89,9 @@ def train_head(
             f"row {row} has code {codes[row]}, there are {len(intents)} intents: leave out "
             "requests without a label"
         )
-    split = split_stratified(codes, seed) if split is None else split
+    split = split_stratified(codes, seed, conversations) if split is None else split
+    if conversations is not None:
+        refuse_leaks(split, conversations)
     cross_entropy = import_torch().nn.functional.cross_entropy
     arrays, curve = train_best(
         build=lambda: build_network(embeddings.shape[1], len(intents)),

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from iac_lib.intents.epochs import Recipe, import_torch, train_best
-from iac_lib.intents.splits import Split, split_conversations
+from iac_lib.intents.splits import Split, refuse_leaks, split_conversations
 from iac_lib.reuse.continuation import LAYERS, WIDTH, ContinuationPredictor
 from iac_lib.reuse.continuation_quality import area_under_curve, log_loss
 
@@ -77,7 +77,7 @@ def train_predictor(
             f"{len(inputs)} inputs, {len(followed)} labels and {len(conversations)} conversations"
         )
     split = split_conversations(conversations, seed) if split is None else split
-    refuse_leaks(conversations, split)
+    refuse_leaks(split, conversations)
     positives = int(followed[split.train].sum())
     negatives = len(split.train) - positives
     if not positives or not negatives:
@@ -127,16 +127,3 @@ def build_network(dimension: int):
         layers |= {name: nn.Linear(size, WIDTH), f"{name}_relu": nn.ReLU()}
         size = WIDTH
     return nn.Sequential(layers | {LAYERS[-1]: nn.Linear(size, 1)})
-
-
-def refuse_leaks(conversations: np.ndarray, split: Split) -> None:
-    """Raise `ValueError` if a conversation has rows in two parts of `split`."""
-    seen: set = set()
-    for part in split:
-        here = set(np.asarray(conversations)[part].tolist())
-        if shared := seen & here:
-            raise ValueError(
-                f"conversation {min(shared)} is in two parts of the split, which leaks: "
-                "split with split_conversations"
-            )
-        seen |= here

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_lib.intents.splits import Split, split_conversations, split_stratified
+from iac_lib.intents.splits import Split, refuse_leaks, split_conversations, split_stratified
 
 
 def covers(split: Split, count: int) -> bool:
@@ -49,3 +49,18 @@ def test_conversations_stay_whole_and_rows_would_not():
     by_row = split_stratified(np.zeros(len(conversations), int))
     shared = set(conversations[by_row.train]) & set(conversations[by_row.test])
     assert len(shared) > 0.9 * len(set(conversations[by_row.test]))
+
+
+def test_stratified_conversations_stay_whole():
+    rng = np.random.default_rng(0)
+    conversations = rng.integers(400, size=900)
+    codes = conversations % 3  # one class each
+    split = split_stratified(codes, 1, conversations)
+    assert covers(split, 900)
+    refuse_leaks(split, conversations)
+    ids = np.unique(conversations)
+    for code in range(3):
+        tested = np.unique(conversations[split.test])
+        assert (tested % 3 == code).sum() == round(0.1 * (ids % 3 == code).sum())
+    with pytest.raises(ValueError, match="is in two parts of the split"):
+        refuse_leaks(split_stratified(codes, 1), conversations)

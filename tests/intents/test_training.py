@@ -122,3 +122,15 @@ def test_parts_of_a_given_split_are_counted_on_the_card():
     ).head
     assert head.about["rows"] == {"train": 400, "validation": 100, "test": 100}
     assert head.about["labels"] == "by hand"
+
+
+def test_conversations_are_split_whole_or_refused():
+    embeddings, conversations = draw_embeddings(CODES, noise=0.7), np.arange(600) // 2
+    trained = train_head(embeddings, CODES, INTENTS, "e", conversations=conversations, recipe=SHORT)
+    assert not set(conversations[trained.split.train]) & set(conversations[trained.split.test])
+    rows = np.arange(600)
+    halves = Split(rows[:399], rows[399:500], rows[500:])
+    with pytest.raises(ValueError, match="conversation 199 is in two parts"):
+        train_head(
+            embeddings, CODES, INTENTS, "e", conversations=conversations, split=halves, recipe=SHORT
+        )
