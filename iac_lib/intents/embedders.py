@@ -118,9 +118,9 @@ class TransformerEmbedder:
         ModelNotFound, ModelCorrupt, MissingPackages
             All say ``make models``.
         """
+        model, tokenizer = self._loaded  # first: it says what is missing
         import torch
 
-        model, tokenizer = self._loaded
         rows = self.tokenise(texts)
         tokens = np.fromiter(map(len, rows), np.int32, len(rows))
         means = np.empty((len(rows), self.dimension), np.float32)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from iac_lib.intents.evaluation import merge_probabilities
 from iac_lib.intents.taxonomy import group_codes, load_taxonomy
 
 if TYPE_CHECKING:
@@ -80,13 +81,6 @@ def read_probabilities(rows: pd.DataFrame) -> np.ndarray:
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-def merge_probabilities(probabilities: np.ndarray, classes: int) -> np.ndarray:
-    """Return float32[n, classes]: probabilities of merged intents, summed over their members."""
-    merged = np.zeros((classes, len(probabilities)), np.float32)
-    np.add.at(merged, group_codes(classes), probabilities.T)
-    return merged.T
-
-
 def label_conversations(
     conversations: Conversations, classes: int = 30, path: Path | None = None
 ) -> Conversations:
@@ -108,7 +102,7 @@ def label_conversations(
     rows = find_rows(conversations.turns, path)
     codes = rows["intent"].to_numpy()
     if classes != 30:
-        codes = merge_probabilities(read_probabilities(rows), classes).argmax(axis=1)
+        codes = merge_probabilities(read_probabilities(rows), group_codes(classes)).argmax(axis=1)
     labels = pd.Categorical.from_codes(codes, categories=list(load_taxonomy(classes).names))
     return replace(conversations, turns=conversations.turns.assign(intent=labels))
 

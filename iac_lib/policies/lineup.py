@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from iac_lib.intents.taxonomy import group_codes
@@ -16,6 +19,9 @@ from iac_lib.policies.policy import Policy
 from iac_lib.policies.tlru import TLRU
 from iac_lib.policies.wa import WA
 
+if TYPE_CHECKING:
+    from iac_lib.traces.schema import Trace
+
 NO_INTENT = IAC(use_intent=False, name="iac-no-intent")
 SHORT = {"RY": "recency", "RE": "reuse", "S": "size"}
 
@@ -26,8 +32,8 @@ def online_policies(labelled: bool = True) -> list[Policy]:
     return [*rivals, NO_INTENT, IAC()] if labelled else [*rivals, NO_INTENT]
 
 
-def learned_lpc(scores: np.ndarray) -> LPC:
-    """Return LPC on scores of a learned predictor, float64[n], one per replayed request."""
+def learned_lpc(scores: np.ndarray | Callable[[Trace], np.ndarray]) -> LPC:
+    """Return LPC on a learned predictor's scores: float64[n], or the function that gives them."""
     return LPC(scores=scores, name="lpc")
 
 
