@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +20,15 @@ import pandas as pd
 from iac_lib.files import cache_directory, write_atomically
 from iac_lib.intents.baselines import compare_descriptions, describe_intents
 from iac_lib.intents.classifier import Head
-from iac_lib.intents.classify import IntentClassifier
+from iac_lib.intents.classify import IntentClassifier, mark_window
+from iac_lib.intents.contexts import CONTEXT_QUERIES
 from iac_lib.intents.embedders import E5Small, Embedder, MiniLM, pool_requests
 from iac_lib.intents.embedding_cache import embed_cached
+from iac_lib.intents.evaluation import evaluate_levels
 from iac_lib.intents.gold import load_gold, load_training
 from iac_lib.intents.latency import measure_latency
 from iac_lib.intents.opinions import QWEN, load_opinions, write_opinions
+from iac_lib.intents.outside import load_outside
 from iac_lib.intents.predicted import KEYS, STEPS
 from iac_lib.intents.queries import mark_queries, window_rows
 from iac_lib.intents.taxonomy import load_taxonomy
@@ -34,10 +37,12 @@ from iac_lib.reuse.continuation import ContinuationPredictor, build_inputs, labe
 from iac_lib.reuse.continuation_quality import area_under_curve, log_loss
 from iac_lib.reuse.continuation_training import train_predictor
 from iac_lib.traces.conversations import Conversations
+from iac_lib.traces.data import DataNotFound
 from iac_lib.traces.sharegpt import load_sharegpt
 
 INTENTS = load_taxonomy(30).names
 SEEDS = 5
+CURVE = (350, 700, 1400, 2800)
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,7 @@ def learn_head(
 def compare_ways(conversations: Conversations, labelled: Labelled) -> dict[str, np.ndarray]:
     """Return every model's scores for the gold set, by name, as `load_opinions` has them."""
     gold = labelled.gold
-    unseen = (gold["part"] == "test").to_numpy()
+    unseen = ~gold["row"].isin(labelled.training["row"]).to_numpy()
     opinions = {QWEN: load_opinions()[QWEN]}
     for embedder in (E5Small(), MiniLM()):
         embeddings = embed_requests(embedder, conversations, gold["row"].to_numpy())
@@ -128,6 +133,35 @@ def compare_ways(conversations: Conversations, labelled: Labelled) -> dict[str, 
             found[unseen] = head.probabilities(embeddings[unseen])
             opinions[f"{embedder.name} seed {seed}" if seed else embedder.name] = found
     return opinions
+
+
+def measure_learning(conversations: Conversations, labelled: Labelled) -> pd.DataFrame:
+    """Return how accurate a head on e5-small is on the test part, by the labels it learned from."""
+    gold = labelled.gold[labelled.gold["part"] == "test"]
+    embedder = E5Small()
+    embeddings = embed_requests(embedder, conversations, gold["row"].to_numpy())
+    order = np.random.default_rng(0).permutation(len(labelled.training))
+    rows = []
+    for count in (*CURVE, len(order)):
+        few = replace(labelled, training=labelled.training.iloc[np.sort(order[:count])])
+        head = learn_head(embedder, conversations, few)
+        scores = evaluate_levels(
+            gold["intent"].cat.codes.to_numpy(), head.probabilities(embeddings)
+        )
+        rows.append(scores[scores["merged_by"] == "sum"].assign(labels=count))
+    return pd.concat(rows)
+
+
+def predict_outside(head: Head) -> pd.DataFrame:
+    """Return the intents of other people's requests (see `intents.outside`)."""
+    requests = load_outside()
+    queries = [q[-CONTEXT_QUERIES:] for q in requests["queries"]]
+    marked = [mark_window(q, t) for q, t in zip(queries, requests["turn"], strict=True)]
+    means, tokens = embed_cached(E5Small(), [text for window in marked for text in window])
+    last = np.cumsum([len(window) for window in marked]) - 1
+    first = last - np.array([len(window) for window in marked]) + 1
+    codes = head.logits(pool_requests(means, tokens, first, last)).argmax(axis=1)
+    return requests.drop(columns="queries").assign(intent=[INTENTS[code] for code in codes])
 
 
 def learn_continuation(
@@ -208,6 +242,12 @@ def write_predictions(
         table.to_parquet(temporary, compression="zstd", compression_level=19, index=False)
 
 
+def write_csv(path: Path, table: pd.DataFrame) -> None:
+    """Write a table."""
+    with write_atomically(path) as temporary:
+        table.to_csv(temporary, index=False, lineterminator="\n")
+
+
 def write_json(path: Path, content: dict) -> None:
     """Write a card."""
     with write_atomically(path) as temporary:
@@ -241,8 +281,13 @@ def main(arguments: list[str] | None = None) -> None:
     }
     write_json(folder / "predicted.json", card)
     write_opinions(compare_ways(conversations, labelled), folder / "opinions.parquet")
-    with write_atomically(folder / "latency.csv") as temporary:
-        time_parts(conversations, head, lpc).to_csv(temporary, index=False, lineterminator="\n")
+    try:
+        with write_atomically(folder / "outside.parquet") as temporary:
+            predict_outside(head).to_parquet(temporary, compression="zstd", index=False)
+    except DataNotFound as problem:
+        print(f"not tested outside {conversations.name}: {problem}")
+    write_csv(folder / "learning.csv", measure_learning(conversations, labelled))
+    write_csv(folder / "latency.csv", time_parts(conversations, head, lpc))
     print(f"weights in {weights}, tables in {folder}")
 
 
