@@ -28,7 +28,7 @@ def draw_merges() -> Figure:
         placed = dict(
             zip(sorted(names, key=middle.get), spread(len(names), len(order)), strict=True)
         )
-        inner = 1 if x == 0 else 2
+        inner = 0.8 if x == 0 else 2.2
         for group, found in members.items():
             color = GROUP_COLORS[ten.index(in_ten[found[0]]) % len(GROUP_COLORS)]
             several = len(found) > 1
@@ -83,7 +83,7 @@ def plot_iterations(coverage: pd.DataFrame) -> Figure:
         for row in coverage.itertuples(index=False)
     ]
     ax.set_xticks(coverage["iteration"], names, size=8)
-    ax.set(ylabel="covered (%; bars: 95 % interval)", ylim=(0, 104))
+    ax.set(ylabel="covered (%; bars: 95 % interval)", ylim=(50, 102))
     ax.set_xlim(-0.5, last + 0.5)
     ax.legend(loc="lower left")
     return fig
@@ -110,5 +110,10 @@ def plot_correspondence(table: pd.DataFrame, given: str, found: str) -> Figure:
     ax.set_yticks(range(len(table)), [f"{n} ({c})" for n, c in table.sum(axis=1).items()], size=8)
     ax.set_xticks(range(table.shape[1]), table.columns, rotation=90, size=8)
     ax.set(xlabel=found, ylabel=given)
+    ax.set_xticks(np.arange(table.shape[1]) - 0.5, minor=True)
+    ax.set_yticks(np.arange(len(table)) - 0.5, minor=True)
     ax.grid(visible=False)
+    ax.grid(which="minor", color="white", lw=1)
+    ax.set_axisbelow(False)
+    ax.tick_params(which="minor", length=0)
     return fig

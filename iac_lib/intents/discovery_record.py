@@ -12,8 +12,10 @@ from importlib.resources import as_file, files
 
 import pandas as pd
 
+from iac_lib.files import cache_directory
 from iac_lib.intents.gold import load_gold
 from iac_lib.intents.tnt_llm import Settings
+from iac_lib.llm.openai_api import OpenAILLM
 from iac_lib.llm.recorded import RecordedLLM
 
 MODEL = "hosted-assistant"
@@ -32,7 +34,21 @@ def choose_discovery() -> pd.DataFrame:
     return gold[chosen].head(REQUESTS).reset_index(drop=True)
 
 
-def load_discovery() -> RecordedLLM:
-    """Return the model that answers from the record."""
-    with as_file(files("iac_lib") / "data" / "intents" / "discovery.parquet") as path:
-        return RecordedLLM(path, name=MODEL)
+def load_discovery(url: str | None = None, model: str | None = None) -> RecordedLLM:
+    """Return the model that answers from the record, or one behind a URL.
+
+    Parameters
+    ----------
+    url : str or None
+        Of a vLLM server, up to ``/v1``. Its answers are kept in the cache folder, so that a
+        run that was killed goes on where it was.
+    model : str or None
+        Name under which the server serves the model; needed with a URL.
+    """
+    if url is None:
+        with as_file(files("iac_lib") / "data" / "intents" / "discovery.parquet") as path:
+            return RecordedLLM(path, name=MODEL)
+    # For models that reason before they answer, such as the paper's gpt-oss-120b.
+    reasoning = {"thinking_tokens": 2048, "extra": {"reasoning_effort": "low"}}
+    served = OpenAILLM(url, model, structured="vllm", **reasoning)
+    return RecordedLLM(cache_directory() / "discovery.jsonl", inner=served)
