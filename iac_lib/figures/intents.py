@@ -58,7 +58,7 @@ def plot_confusion(matrix: pd.DataFrame) -> Figure:
     counts = matrix.to_numpy(float)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     fig, ax = plt.subplots(figsize=(2.6 + 0.2 * len(matrix), 2.2 + 0.2 * len(matrix)))
-    image = ax.imshow(100 * shares, cmap="cividis", vmin=0, vmax=100)
+    image = ax.imshow(100 * shares, cmap="Blues", vmin=0, vmax=100)
     totals = [f"{name} ({int(n)})" for name, n in zip(matrix.index, counts.sum(1), strict=True)]
     ax.set_yticks(range(len(matrix)), totals, size=7)
     ax.set_xticks(range(len(matrix)), matrix.columns, rotation=90, size=7)
@@ -77,7 +77,7 @@ def plot_reliability(table: pd.DataFrame) -> Figure:
         ``model, confidence, accuracy, low, high, contexts``: one row per bin.
     """
     fig, ax = plt.subplots(figsize=(5.2, 4.2))
-    ax.plot([0, 1], [0, 1], color="0.7", lw=1, ls="--", label="as sure as right")
+    ax.plot([0, 1], [0, 1], color="0.7", lw=1, ls="--", marker="", label="as sure as right")
     for (model, rows), color, marker in zip(
         table.groupby("model", sort=False), (VERMILLION, BLUE, GREEN), "os^", strict=False
     ):
@@ -120,16 +120,18 @@ def plot_shares(shares: pd.DataFrame) -> Figure:
     first = shares[shares["source"] == sources[0]].sort_values("share")
     order = list(first["intent"])
     fig, ax = plt.subplots(figsize=(6.8, 1.2 + 0.2 * len(order)))
-    for source, color, marker in zip(sources, (BLACK, VERMILLION, BLUE), "so^", strict=False):
+    for number, (source, color, marker) in enumerate(
+        zip(sources, (BLACK, VERMILLION, BLUE), "so^", strict=False)
+    ):
         rows = shares[shares["source"] == source].set_index("intent").loc[order]
         errors = [100 * (rows["share"] - rows["low"]), 100 * (rows["high"] - rows["share"])]
         ax.errorbar(
-            100 * rows["share"], range(len(order)), xerr=errors, fmt=marker, color=color, lw=1,
-            label=source,
+            100 * rows["share"], np.arange(len(order)) - 0.3 * (number - (len(sources) - 1) / 2),
+            xerr=errors, fmt=marker, color=color, lw=1, markersize=4, label=source,
         )  # fmt: skip
     ax.set_yticks(range(len(order)), order, size=8)
     ax.set_ylim(-0.7, len(order) - 0.3)
-    ax.set_xlim(left=0)
+    ax.set_xlim(left=-0.2)
     ax.set_xlabel("share of requests (%; bars: 95 % interval)")
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(sources))
     return fig

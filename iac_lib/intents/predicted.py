@@ -1,7 +1,7 @@
 """Intents and follow-up probabilities that were predicted once and travel with the kit.
 
 Predicting them takes an embedding model and half an hour; looking them up takes neither.
-They are those of ``sharegpt-prefix``, by conversation and turn; `python -m iac_lib.intents`
+They are those of ``sharegpt-prefix``, by conversation and turn; `python -m iac_lib.learn`
 makes them anew. Knows no text.
 """
 
@@ -41,7 +41,7 @@ def load_predictions(path: Path | None = None) -> pd.DataFrame:
     Parameters
     ----------
     path : Path or None
-        A file that `python -m iac_lib.intents` wrote; None is the one for
+        A file that `python -m iac_lib.learn` wrote; None is the one for
         ``sharegpt-prefix`` that comes with the kit.
 
     Returns
@@ -71,7 +71,7 @@ def find_rows(table: pd.DataFrame, path: Path | None = None) -> pd.DataFrame:
         raise PredictionsMissing(
             f"{(rows < 0).sum():,} of {len(rows):,} requests have no predicted intent, the first "
             f"is turn {turn} of {conversation}; the shipped predictions are those of "
-            "sharegpt-prefix, python -m iac_lib.intents makes others"
+            "sharegpt-prefix, python -m iac_lib.learn makes others"
         )
     return predictions.iloc[rows]
 

@@ -34,6 +34,7 @@ from iac_lib.llm.ask import run_all
 from iac_lib.llm.usage import Metered, Usage
 
 NONE = "none_of_these"
+STEPS = ("summarise", "assign", "generate", "update", "review")
 SUMMARY_TOKENS, LIST_TOKENS, NAME_TOKENS = 60, 4096, 32
 
 
@@ -83,6 +84,11 @@ class Discovery:
     problems : tuple of str
         Questions without a usable answer.
     usage : Usage
+    usage_by_step : dict of str to Usage
+        By the prompt that was used: "summarise", "generate", "update", "assign", "review".
+    stages : dict of str to tuple of IntentClass
+        The classes at first ("seeds"), after each minibatch that changed the list
+        ("iteration 0", ...), and after "review". What is not among `classes` was dropped.
     """
 
     classes: tuple[IntentClass, ...]
@@ -90,6 +96,8 @@ class Discovery:
     coverage: pd.DataFrame
     problems: tuple[str, ...]
     usage: Usage
+    usage_by_step: dict[str, Usage]
+    stages: dict[str, tuple[IntentClass, ...]]
 
 
 @cache
@@ -130,25 +138,29 @@ def discover_intents(
     LLMError
         If no request could be summarised.
     """
-    run = Run(Metered(llm), settings or Settings())
+    run = Run(llm, settings or Settings())
     summaries = run.summarise(texts)
     known = [request for request, summary in enumerate(summaries) if summary is not None]
     if not known:
         raise LLMError(f"none of {len(texts)} requests could be summarised: {run.problems[:1]}")
     order = np.random.default_rng(seed).permutation(known)
     classes = list(load_seeds() if seeds is None else seeds)
-    coverage, seen = [], []
+    coverage, seen, stages = [], [], {"seeds": tuple(classes)}
     for start in range(0, len(order), run.settings.batch):
         batch = [summaries[request] for request in order[start : start + run.settings.batch]]
         names = run.assign(batch, classes, "covering")
         seen += names
-        coverage.append((len(coverage), len(batch), len(classes), share_covered(names)))
+        iteration, before = len(coverage), classes
+        coverage.append((iteration, len(batch), len(classes), share_covered(names)))
         if start == 0:
             classes = run.rewrite("generate", classes, batch)
         elif missed := [text for text, name in zip(batch, names, strict=True) if name == NONE]:
             classes = run.rewrite("update", classes, missed)
+        if classes != before:
+            stages[f"iteration {iteration}"] = tuple(classes)
     everything = [summaries[request] for request in known]
     classes = run.review(classes, seen)
+    stages["review"] = tuple(classes)
     names = run.assign(everything, classes, "labelling")
     classes, dropped = drop_rare(classes, names, run.settings.rarest)
     if dropped:
@@ -165,6 +177,8 @@ def discover_intents(
         pd.DataFrame(coverage, columns=["iteration", "requests", "classes", "coverage"]),
         tuple(run.problems),
         run.llm.usage,
+        {step: meter.usage for step, meter in run.steps.items()},
+        stages,
     )
 
 
@@ -173,12 +187,13 @@ class Run:
 
     Parameters
     ----------
-    llm : Metered
+    llm : LLM
     settings : Settings
     """
 
-    def __init__(self, llm: Metered, settings: Settings) -> None:
-        self.llm = llm
+    def __init__(self, llm: LLM, settings: Settings) -> None:
+        self.llm = Metered(llm)
+        self.steps = {step: Metered(self.llm) for step in STEPS}
         self.settings = settings
         self.problems: list[str] = []
 
@@ -272,7 +287,7 @@ class Run:
         ]
         for _ in range(self.settings.attempts):
             try:
-                answer = self.llm.complete(messages, max_tokens=max_tokens, choices=choices)
+                answer = self.steps[step].complete(messages, max_tokens=max_tokens, choices=choices)
             except NotAChoice as refusal:
                 answer = refusal.answer
             try:

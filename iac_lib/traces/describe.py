@@ -96,10 +96,18 @@ def continuation_by_turn(table: pd.DataFrame, max_turn: int = 20, least: int = 5
     """
     by_turn = table[table["turn"] <= max_turn].groupby("turn")["continues"]
     n, p = by_turn.size(), by_turn.mean()
-    middle = (p + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
-    half = Z95 * np.sqrt(p * (1 - p) / n + Z95**2 / (4 * n**2)) / (1 + Z95**2 / n)
-    columns = {"requests": n, "continuation": p, "low": middle - half, "high": middle + half}
+    low, high = wilson_interval(p, n)
+    columns = {"requests": n, "continuation": p, "low": low, "high": high}
     return pd.DataFrame(columns)[n >= least].reset_index()
+
+
+def wilson_interval(share: pd.Series, count: pd.Series | int) -> tuple[pd.Series, pd.Series]:
+    """Return Wilson's 95 % interval of each `share` seen in `count` cases, as low and high."""
+    middle = (share + Z95**2 / (2 * count)) / (1 + Z95**2 / count)
+    half = Z95 * np.sqrt(share * (1 - share) / count + Z95**2 / (4 * count**2))
+    half /= 1 + Z95**2 / count
+    # Rounding must not put the share itself outside, where it is 0 or 1.
+    return np.minimum(middle - half, share), np.maximum(middle + half, share)
 
 
 def turns_by_intent(table: pd.DataFrame) -> pd.DataFrame:
