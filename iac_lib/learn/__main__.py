@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from iac_lib.files import cache_directory, write_atomically
+from iac_lib.intents.classifier import Head
 from iac_lib.intents.embedders import E5Small
 from iac_lib.intents.opinions import write_opinions
 from iac_lib.intents.predicted import KEYS, STEPS
@@ -24,6 +25,7 @@ from iac_lib.learn.follow_ups import learn_continuation
 from iac_lib.learn.heads import compare_ways, learn_head, measure_learning, predict_outside
 from iac_lib.learn.labelled import INTENTS, embed_requests, find_labelled
 from iac_lib.learn.timing import time_parts
+from iac_lib.reuse.continuation import ContinuationPredictor
 from iac_lib.traces.conversations import Conversations
 from iac_lib.traces.data import DataNotFound
 from iac_lib.traces.sharegpt import load_sharegpt
@@ -62,15 +64,22 @@ def main(arguments: list[str] | None = None) -> None:
         "--output", type=Path, default=cache_directory() / "intents", help="default: %(default)s"
     )
     parser.add_argument(
-        "--clusters", action="store_true", help="let the language model name clusters, only"
+        "--only",
+        choices=["clusters", "latency"],
+        help="let the language model name clusters, or time what was learned before",
     )
     given = parser.parse_args(arguments)
     folder = given.output
     weights = cache_directory() / "intents"
     conversations = load_sharegpt()
     labelled = find_labelled(conversations)
-    if given.clusters:
+    if given.only == "clusters":
         write_csv(folder / "clusters.csv", record_clusters(conversations, labelled))
+        return
+    if given.only == "latency":
+        head = Head.load(weights / "classifier.safetensors")
+        lpc = ContinuationPredictor.load(weights / "continuation.safetensors")
+        write_csv(folder / "latency.csv", time_parts(conversations, head, lpc))
         return
     embedder = E5Small()
     raw = learn_head(embedder, conversations, labelled)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import platform
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from iac_lib.intents.classifier import Head
 from iac_lib.intents.classify import IntentClassifier
@@ -15,9 +17,17 @@ from iac_lib.intents.queries import mark_queries
 from iac_lib.reuse.continuation import ContinuationPredictor
 from iac_lib.traces.conversations import Conversations
 
+# Layers of a multi-turn predictor as large as SAECache says its own is, a million weights.
+MILLION = (384, 1216, 416, 1)
 
-def time_parts(conversations: Conversations, head: Head, lpc: ContinuationPredictor):
-    """Return how long embedders and heads take on one thread, and on which processor."""
+
+def time_parts(
+    conversations: Conversations, head: Head, lpc: ContinuationPredictor
+) -> pd.DataFrame:
+    """Return how long embedders and heads take on one thread, and on which processor.
+
+    The columns of `measure_latency` and ``machine``.
+    """
     import torch
 
     torch.set_num_threads(1)
@@ -25,6 +35,7 @@ def time_parts(conversations: Conversations, head: Head, lpc: ContinuationPredic
     turns = conversations.turns.sample(4000, random_state=0)
     texts = mark_queries(turns["user_text"], turns["turn"])
     vectors = rng.normal(size=(100, head.dimension + 1)).astype(np.float32)
+    million = [rng.normal(0, 0.05, shape).astype(np.float32) for shape in pairwise(MILLION)]
     small, mini = E5Small(), MiniLM()
     classifier = IntentClassifier(small, head)
 
@@ -35,12 +46,22 @@ def time_parts(conversations: Conversations, head: Head, lpc: ContinuationPredic
         "e5-small, embed one query each": lambda batch, run: small.embed(pick(batch, run)),
         "minilm, embed one query each": lambda batch, run: mini.embed(pick(batch, run)),
         "intent head": lambda batch, run: head.probabilities(vectors[:batch, :-1]),
+        "a million weights (SAECache's size)": lambda batch, run: run_layers(
+            million, vectors[:batch, :-1]
+        ),
         "LPC head": lambda batch, run: lpc.score(vectors[:batch]),
         "e5-small and head, whole": lambda batch, run: classifier.predict(
             [[text] for text in pick(batch, run)], [1] * batch
         ),
     }
     return measure_latency(actions).assign(machine=f"{name_processor()}, one thread")
+
+
+def run_layers(layers: list[np.ndarray], x: np.ndarray) -> np.ndarray:
+    """Return float32[n, out]: `x` through layers with ReLU."""
+    for layer in layers:
+        x = np.maximum(x @ layer, 0)
+    return x
 
 
 def name_processor() -> str:
