@@ -11,7 +11,7 @@ from iac_lib.cache.optimum import optimum
 from iac_lib.cache.percentiles import measure_percentiles
 from iac_lib.cache.replay import replay
 from iac_lib.cache.rolling import replay_folds
-from iac_lib.cache.sweep import close_gap, find_best, summarise, sweep
+from iac_lib.cache.sweep import close_gap, find_best, subtract, summarise, sweep
 from iac_lib.policies import GDSF, IAC, LRU, MIN, TBS
 from iac_lib.traces.experiment import Experiment
 from iac_lib.traces.synthetic import generate
@@ -152,3 +152,13 @@ def test_a_service_time_must_be_a_time(experiment):
     bad[7] = np.nan
     with pytest.raises(ValueError, match=r"service_s\[7\]"):
         replay(trace, LRU(), 100, service_s=bad)
+
+
+def test_differences_are_taken_run_by_run(table):
+    worth = subtract(table, "lru", ["iac"])
+    keys = ["capacity_tokens", "rate", "seed"]
+    rates = table.set_index([*keys, "policy"])["hit_rate"].unstack()
+    expected = (rates["iac"] - rates["lru"]).sort_index()
+    assert np.allclose(worth.set_index(keys)["hit_rate"].sort_index(), expected)
+    with pytest.raises(ValueError, match="same points"):
+        subtract(table[(table["policy"] != "iac") | (table["seed"] == 3)], "lru", ["iac"])

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from iac_lib.figures.curves import plot_bars, plot_curves
+from iac_lib.figures.curves import plot_bars, plot_curves, plot_differences
 from iac_lib.figures.style import policy_style
 
 
@@ -59,3 +59,14 @@ def test_bars_are_labelled_with_their_value(summary):
     (ax,) = plot_bars(at).axes
     assert [bar.get_height() for bar in ax.patches] == pytest.approx([10, 20])
     assert {"10.0", "20.0"} <= {text.get_text() for text in ax.texts}
+
+
+def test_differences_are_drawn_around_zero():
+    rows = [("iac", 100_000, 0.01), ("iac", 200_000, -0.02)]
+    table = pd.DataFrame(rows, columns=["policy", "capacity_tokens", "mean"])
+    table = table.assign(low=table["mean"] - 0.005, high=table["mean"] + 0.005)
+    ax = plot_differences(table, "capacity_tokens", "nobody").axes[0]
+    zero, line = ax.lines
+    assert set(zero.get_ydata()) == {0}
+    assert list(line.get_ydata()) == pytest.approx([1, -2])
+    assert "against nobody" in ax.get_ylabel()

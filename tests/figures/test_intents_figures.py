@@ -11,6 +11,9 @@ from iac_lib.figures.intents import (
     plot_accuracy,
     plot_confusion,
     plot_coverage,
+    plot_learning,
+    plot_outside,
+    plot_refusal,
     plot_reliability,
     plot_shares,
 )
@@ -109,3 +112,45 @@ def test_the_first_source_orders_the_intents_and_markers_do_not_cover_each_other
     assert [x for x, _ in found["b"]] == pytest.approx([60, 40])
     assert bars(ax)["a"][0] == pytest.approx([20, 40])
     assert found["a"][0][1] > found["b"][0][1]
+
+
+def test_learning_curves_are_in_percent_and_the_paper_is_a_line():
+    learning = pd.DataFrame(
+        {
+            "labels": [100, 200, 100, 200],
+            "classes": [30, 30, 10, 10],
+            "accuracy": [0.3, 0.4, 0.5, 0.6],
+            "accuracy_low": 0.2,
+            "accuracy_high": 0.7,
+        }
+    )
+    ax = plot_learning(learning, paper=0.7).axes[0]
+    drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
+    assert list(drawn["30"]) == pytest.approx([30, 40]) and list(drawn["10"]) == [50, 60]
+    assert set(drawn["30, paper (E5-small)"]) == {70}
+
+
+def test_refusal_goes_from_all_requests_to_the_surest():
+    refusal = pd.DataFrame(
+        {"threshold": np.linspace(0, 0.8, 9), "kept": np.linspace(1, 0.2, 9), "accuracy": 0.5}
+    )
+    ax = plot_refusal(refusal).axes[0]
+    assert list(ax.lines[0].get_xdata()) == pytest.approx(list(np.linspace(100, 20, 9)))
+    assert [text.get_text() for text in ax.texts] == ["sure of 40%", "sure of 80%"]
+
+
+def test_outside_bars_are_named_and_say_what_was_predicted():
+    outside = pd.DataFrame(
+        {
+            "source": ["a", "a", "b"],
+            "label": ["x", "y", "x"],
+            "right": [0.2, 0.9, 0.5],
+            "requests": [3, 4, 5],
+            "commonest": ["p", "q", "r"],
+        }
+    )
+    ax = plot_outside(outside).axes[0]
+    assert [t.get_text() for t in ax.get_yticklabels()][::-1] == ["x (3)", "y (4)", "x (5)"]
+    widths = {round(bar.get_y() + bar.get_height() / 2): bar.get_width() for bar in ax.patches}
+    assert widths == {2: pytest.approx(20), 1: pytest.approx(90), 0: pytest.approx(50)}
+    assert [text.get_text() for text in ax.texts] == ["r", "q", "p"]

@@ -8,6 +8,7 @@ from sklearn.calibration import calibration_curve
 from iac_lib.intents.calibration import (
     calibration_error,
     fit_temperature,
+    refuse_unsure,
     scale_temperature,
     tabulate_reliability,
 )
@@ -61,3 +62,15 @@ def test_every_request_is_in_a_bin():
 def test_certain_and_wrong_is_still_finite():
     probabilities = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     assert np.isfinite(fit_temperature(np.array([0, 1, 1]), probabilities))
+
+
+def test_refusing_the_unsure_keeps_fewer_and_better_ones():
+    rng = np.random.default_rng(4)
+    sure = rng.uniform(0.4, 1, 5000)
+    truth = (rng.uniform(size=5000) > sure).astype(int)
+    table = refuse_unsure(truth, np.column_stack([sure, 1 - sure]))
+    assert table["kept"].iloc[0] == 1 and (table["kept"].diff().dropna() <= 0).all()
+    right = np.maximum(sure, 1 - sure) >= 0.9
+    at = table.set_index(table["threshold"].round(2)).loc[0.9]
+    assert at["kept"] == pytest.approx(right.mean())
+    assert at["accuracy"] > table["accuracy"].iloc[0] + 0.15
