@@ -23,7 +23,7 @@ SGLANG_VERSIONS ?= 0.5.3 0.5.23
 SGLANG_NEEDS := torch==2.13.0 msgspec pyzmq pydantic psutil pybase64 requests fastapi starlette \
     orjson packaging pillow pytest pytest-timeout hypothesis
 
-.PHONY: help setup models figures test lab doctor bench browser sglang lint environment clean
+.PHONY: help setup models intents modeltest figures test lab doctor bench browser sglang lint environment clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,12 @@ figures: $(VENV)/.notebooks ## Run the notebooks and write figures/ (PROFILE=qui
 
 test: $(VENV)/.test ## Run all tests but the benchmarks and the browser's
 	$(BIN)/python -m pytest -m "not benchmark and not browser"
+
+intents: models ## Train the classifier and LPC's predictor anew and predict (half an hour on 2 cores)
+	$(BIN)/python -m iac_lib.learn --output iac_lib/data/intents
+
+modeltest: $(VENV)/.models $(VENV)/.test ## Run the tests that need models, with those that are there
+	$(BIN)/python -m pytest -m "models and not benchmark"
 
 lab: $(VENV)/.notebooks ## Open the notebooks in JupyterLab
 	$(BIN)/jupyter lab --ip=127.0.0.1 notebooks

@@ -21,7 +21,7 @@
 # | made here | paper (IAC) | data in the profile `quick` |
 # | --- | --- | --- |
 # | `table02_datasets`, `fig01b_context` | Table 2, Fig. 1b | ShareGPT (part on PyPI), synthetic |
-# | `fig02a_turns_by_intent` | Fig. 2a | synthetic, both shapes |
+# | `fig02a_turns_by_intent` | Fig. 2a | ShareGPT with predicted intents; synthetic, both shapes |
 # | `fig02b_delay_cdf`, `fig03_drift`, `fig10_delay_pdf` | Fig. 2b, 3, 10 | synthetic |
 # | `fig_continuation`, `fig_input_shares` | not shown there | ShareGPT, synthetic |
 # | `fig_lognormal_qq` | not shown there | synthetic |
@@ -46,6 +46,7 @@ import pandas as pd
 
 from iac_lib.figures.style import save, use_style
 from iac_lib.figures.tables import save_table
+from iac_lib.intents.predicted import label_if_predicted
 from iac_lib.traces.describe import summarise_turns, turn_table
 from iac_lib.traces.inventory import make_synthetic, read_chats, read_timed
 
@@ -60,7 +61,9 @@ pd.options.display.float_format = "{:,.3f}".format
 # *Timed* logs have real delays.
 
 # %%
-chats = read_chats(PROFILE, SHAREGPT_JSON)
+chats = {
+    name: label_if_predicted(chat) for name, chat in read_chats(PROFILE, SHAREGPT_JSON).items()
+}
 synthetic = make_synthetic(CONVERSATIONS, SEED)
 timed = read_timed(PROFILE)
 if not timed:
@@ -111,6 +114,7 @@ paper = pd.DataFrame(reported["iac"]["datasets"]).T.add_prefix("paper_")
 paper
 
 # %%
+from iac_lib.intents.predicted import label_if_predicted
 from iac_lib.traces.inventory import stands_for
 
 table2 = summary.loc[[*chats, *synthetic]].rename_axis("source").reset_index()
@@ -231,11 +235,12 @@ bound = shares.set_index("source")[["own", "others"]].sum(axis=1)
 # policy can mend that; the order of the prompt can.
 
 # %% [markdown]
-# ## Intents, on synthetic data
+# ## Intents
 #
-# ShareGPT carries no intents yet and no times. The next four figures are therefore drawn from
-# synthetic conversations. Read them as *the structure that the paper describes, made concrete*:
-# they were built to have it, so they are no evidence that real users do.
+# ShareGPT's intents are those that the classifier of notebook 03 predicts; WildChat and ShareChat
+# cannot be shipped. Synthetic conversations stand in for them. Read these as *the structure that
+# the paper describes, made concrete*: they were built to have it, so they are no evidence that
+# real users do.
 #
 # ### Fig. 2a: some intents go on longer
 
@@ -243,11 +248,12 @@ bound = shares.set_index("source")[["own", "others"]].sum(axis=1)
 from iac_lib.figures.characterize import plot_turns_by_intent
 from iac_lib.traces.describe import turns_by_intent
 
-intents = stack(turns_by_intent, synthetic)
-save(plot_turns_by_intent(intents), "fig02a_turns_by_intent", intents, ", ".join(synthetic))
+labelled = [name for name in (*synthetic, *chats) if tables[name]["intent"].notna().any()]
+intents = stack(turns_by_intent, labelled)
+save(plot_turns_by_intent(intents), "fig02a_turns_by_intent", intents, ", ".join(labelled))
 
 # %%
-extremes = intents[intents["source"] == "synthetic sharechat-shaped"]
+extremes = intents[intents["source"] == labelled[-1]]
 pd.concat([extremes.head(3), extremes.tail(3)])
 
 # %% [markdown]
@@ -257,6 +263,8 @@ pd.concat([extremes.head(3), extremes.tail(3)])
 
 # %% [markdown]
 # ### Fig. 2b: some intents wait longer
+#
+# ShareGPT has no times: from here to the fits, data are synthetic.
 #
 # The curves count all follow-ups, also those after 600 s; where a curve ends on the right is the
 # share that has arrived by then.

@@ -130,3 +130,38 @@ def close_gap(summary: pd.DataFrame) -> pd.DataFrame:
     mean = summary.set_index("policy")["mean"]
     gap = mean["optimum"] - mean["lru"]
     return summary.assign(gap_closed=(summary["mean"] - mean["lru"]) / gap)
+
+
+def subtract(frame: pd.DataFrame, baseline: str, policies: Sequence[str]) -> pd.DataFrame:
+    """Return how much each policy's hit rate differs from the baseline's, run by run.
+
+    Both saw the same arrivals, so `summarise` of the differences has narrower intervals
+    than the difference of two summaries.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `sweep`.
+    baseline : str
+        Name of the policy that is subtracted.
+    policies : sequence of str
+        Names of those that it is subtracted from.
+
+    Returns
+    -------
+    DataFrame
+        ``policy, capacity_tokens, rate, seed, hit_rate`` (the difference).
+
+    Raises
+    ------
+    ValueError
+        If a run of one has no counterpart.
+    """
+    keys = ["capacity_tokens", "rate", "seed"]
+    wide = frame.pivot(index=keys, columns="policy", values="hit_rate")[[baseline, *policies]]
+    if wide.isna().any(axis=None):
+        raise ValueError(f"{', '.join(policies)} and {baseline} were not run on the same points")
+    differences = wide[list(policies)].sub(wide[baseline], axis=0)
+    return differences.melt(
+        var_name="policy", value_name="hit_rate", ignore_index=False
+    ).reset_index()

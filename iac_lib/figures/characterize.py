@@ -77,7 +77,7 @@ def plot_turns_by_intent(turns: pd.DataFrame) -> Figure:
     order = list(turns[turns["source"] == sources[-1]].sort_values("turns")["intent"])
     fig, ax = plt.subplots(figsize=(6.8, 1.2 + 0.2 * len(order)))
     for source, rows in turns.groupby("source", sort=False):
-        rows = rows.set_index("intent").loc[order]
+        rows = rows.set_index("intent").reindex(order)
         look = source_style(source) | {"linestyle": "none"}
         errors = [rows["turns"] - rows["low"], rows["high"] - rows["turns"]]
         ax.errorbar(rows["turns"], range(len(order)), xerr=errors, label=source, lw=1, **look)

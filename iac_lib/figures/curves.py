@@ -138,3 +138,26 @@ def plot_bars(summary: pd.DataFrame, *, group: str | None = None) -> Figure:
     ax.set_ylabel("cache hit rate (%)")
     ax.grid(axis="x", visible=False)
     return fig
+
+
+def plot_differences(summary: pd.DataFrame, x: str, baseline: str) -> Figure:
+    """Draw how far policies are above or below a baseline, with confidence bands.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        `summarise` of differences: ``policy``, `x`, ``mean``, ``low``, ``high``.
+    x : str
+        ``capacity_tokens`` or ``rate``.
+    baseline : str
+        What a reader calls the policy at zero.
+    """
+    fig, ax = plt.subplots(figsize=(6.4, 3.8))
+    ax.axhline(0, color="0.4", lw=1)
+    for policy, line in summary.groupby("policy", sort=False):
+        draw_line(ax, line.sort_values(x), x, policy)
+    ax.set_xlabel(AXIS_LABELS.get(x, x))
+    scale_axis(ax, x, summary[x].unique(), log_x=False)
+    ax.set_ylabel(f"hit rate against {baseline}\n(percentage points)")
+    order_legend(ax, summary, x)
+    return fig

@@ -135,3 +135,75 @@ def plot_shares(shares: pd.DataFrame) -> Figure:
     ax.set_xlabel("share of requests (%; bars: 95 % interval)")
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(sources))
     return fig
+
+
+def plot_learning(learning: pd.DataFrame, paper: float) -> Figure:
+    """Draw accuracy against the number of labels learned from, one line per number of classes.
+
+    Parameters
+    ----------
+    learning : DataFrame
+        ``labels, classes, accuracy, accuracy_low, accuracy_high``.
+    paper : float
+        The paper's accuracy at thirty intents, drawn as a line.
+    """
+    fig, ax = plt.subplots(figsize=(6.0, 3.8))
+    for classes, line in learning.groupby("classes", sort=False):
+        color, marker = LEVEL_STYLE[classes]
+        ax.plot(
+            line["labels"], 100 * line["accuracy"], color=color, marker=marker, label=f"{classes}"
+        )
+        ax.fill_between(
+            line["labels"], 100 * line["accuracy_low"], 100 * line["accuracy_high"],
+            color=color, alpha=0.15, lw=0,
+        )  # fmt: skip
+    ax.axhline(100 * paper, color=BLACK, ls="--", lw=1, label="30, paper (E5-small)")
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(learning["labels"].unique(), [f"{n:,}" for n in learning["labels"].unique()])
+    ax.set(xlabel="labels learned from", ylabel="accuracy (%)", ylim=(0, 100))
+    ax.legend(title="intents", loc="center left", bbox_to_anchor=(1, 0.5))
+    return fig
+
+
+def plot_refusal(refusal: pd.DataFrame) -> Figure:
+    """Draw accuracy against the share of requests that are given a label at all.
+
+    Parameters
+    ----------
+    refusal : DataFrame
+        From `refuse_unsure`.
+    """
+    fig, ax = plt.subplots(figsize=(5.2, 3.8))
+    ax.plot(100 * refusal["kept"], 100 * refusal["accuracy"], color=VERMILLION, marker="o")
+    for row in refusal.iloc[4::4].itertuples():
+        ax.annotate(
+            f"sure of {row.threshold:.0%}", (100 * row.kept, 100 * row.accuracy), (6, 4),
+            textcoords="offset points", size=8,
+        )  # fmt: skip
+    ax.set(xlabel="requests that get a label (%)", ylabel="labels that are right (%)")
+    ax.set(xlim=(0, 104), ylim=(0, 102))
+    return fig
+
+
+def plot_outside(outside: pd.DataFrame) -> Figure:
+    """Draw how often predictions count as right, one bar per label, sources apart.
+
+    Parameters
+    ----------
+    outside : DataFrame
+        From `outside.judge`.
+    """
+    colors = dict(zip(outside["source"].unique(), (BLUE, GREEN, VERMILLION), strict=False))
+    rows = outside.iloc[::-1].reset_index(drop=True)
+    fig, ax = plt.subplots(figsize=(6.8, 1.2 + 0.2 * len(rows)))
+    for source, part in rows.groupby("source", sort=False):
+        ax.barh(part.index, 100 * part["right"], 0.7, color=colors[source], label=source)
+    for at, row in rows.iterrows():
+        ax.text(100 * row["right"] + 1, at, row["commonest"], va="center", size=7, color="0.3")
+    ax.set_yticks(rows.index, [f"{r.label} ({r.requests})" for r in rows.itertuples()], size=8)
+    ax.set_ylim(-0.7, len(rows) - 0.3)
+    ax.set(xlabel="counts as right (%; in grey: what was predicted most often)", xlim=(0, 125))
+    ax.set_xticks(range(0, 101, 20))
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    return fig

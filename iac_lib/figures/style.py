@@ -43,6 +43,7 @@ _VARIANTS = {
     "iac RY": ("recency only (RY)", GREEN, "^", "--"),
     "iac RE": ("reuse only (RE)", PURPLE, "D", "-."),
     "iac S": ("size only (S)", ORANGE, "P", ":"),
+    "iac-random": ("IAC, random labels", "0.5", "x", "--"),
     "iac mean": ("IAC, mean window", BLUE, "s", "-."),
     "iac mode": ("IAC, mode window", GREEN, "^", "--"),
     "iac 30 classes": ("30 intents", VERMILLION, "o", "-"),

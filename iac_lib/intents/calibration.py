@@ -85,3 +85,29 @@ def log_probabilities(probabilities: np.ndarray) -> np.ndarray:
     """Return float64[n, K]: logarithms, those of 0 finite."""
     smallest = np.finfo(np.float64).tiny
     return np.log(np.maximum(probabilities.astype(np.float64), smallest))
+
+
+def refuse_unsure(truth: np.ndarray, probabilities: np.ndarray, steps: int = 21) -> pd.DataFrame:
+    """Return how accurate predictions are if those below a confidence are refused.
+
+    Parameters
+    ----------
+    truth : int[n]
+    probabilities : float[n, K]
+    steps : int
+        Thresholds from 0 to 1.
+
+    Returns
+    -------
+    DataFrame
+        ``threshold, kept`` (share), ``accuracy`` (of those kept); thresholds that keep
+        nothing are left out.
+    """
+    confidence = probabilities.max(axis=1)
+    right = probabilities.argmax(axis=1) == truth
+    rows = [
+        (threshold, kept.mean(), right[kept].mean())
+        for threshold in np.linspace(0, 1, steps)
+        if (kept := confidence >= threshold).any()
+    ]
+    return pd.DataFrame(rows, columns=["threshold", "kept", "accuracy"])

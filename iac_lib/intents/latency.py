@@ -19,7 +19,7 @@ BATCHES = (1, 10, 32, 100)
 def measure_latency(
     actions: Mapping[str, Callable[[int, int], object]],
     batches: Sequence[int] = BATCHES,
-    runs: int = 30,
+    runs: int = 40,
 ) -> pd.DataFrame:
     """Run every action at every batch size and return its times.
 
@@ -32,7 +32,8 @@ def measure_latency(
     batches : sequence of int
         Requests at a time.
     runs : int
-        For each action and batch size, after one that is not counted.
+        For each action at batch size 1, after one that is not counted; fewer of larger
+        batches, but at least five.
 
     Returns
     -------
@@ -43,7 +44,7 @@ def measure_latency(
     rows = []
     for batch in progress(batches, "measuring latency"):
         times: dict[str, list[float]] = {name: [] for name in actions}
-        for run in range(runs + 1):
+        for run in range(max(5, round(runs / batch)) + 1):
             for name, action in actions.items():
                 start = time.perf_counter()
                 action(batch, run)

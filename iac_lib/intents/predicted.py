@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from iac_lib.traces.conversations import Conversations
+    from iac_lib.traces.experiment import Experiment
     from iac_lib.traces.schema import Trace
 
 STEPS = 255  # a probability is stored as a whole number of 255ths
@@ -118,3 +119,16 @@ def score_follow_ups(path: Path | None = None) -> Callable[[Trace], np.ndarray]:
 def look_up_follow_ups(path: Path | None, trace: Trace) -> np.ndarray:
     """Return float64[n]: the predicted follow-up probability of every request of `trace`."""
     return find_rows(trace.requests, path)["follow_up"].to_numpy(np.float64)
+
+
+def label_experiment(experiment: Experiment, path: Path | None = None) -> Experiment:
+    """Return `experiment` on the same conversations with their predicted intents."""
+    return replace(experiment, conversations=label_conversations(experiment.read(), path=path))
+
+
+def label_if_predicted(conversations: Conversations) -> Conversations:
+    """Return `conversations` with the intents that come with the kit, unlabelled if none do."""
+    try:
+        return label_conversations(conversations)
+    except PredictionsMissing:
+        return conversations
