@@ -330,9 +330,9 @@ covered[covered["intents"].isin([4, 10, 20])].pivot(
 # ## 5. How good are the labels?
 #
 # Two readers labelled every gold request independently, following the same guidelines
-# (`iac_lib/data/intents/guidelines.md`); a third decided where they differed. **All three were AI
-# readers of one model family.** Two of a kind make the same mistakes, so their agreement flatters:
-# take it as an upper bound for what two people would reach.
+# (`iac_lib/data/intents/guidelines.md`); a third, who saw both labels, decided where they differed.
+# **All three were AI readers of one model family.** Two of a kind make the same mistakes, so their
+# agreement flatters: take it as an upper bound for what two people would reach.
 #
 # Cohen's kappa is agreement beyond what chance gives, 1 at best; intervals are bootstrapped.
 
@@ -383,4 +383,4 @@ print({reader: f"{same.mean():.0%}" for reader, same in agrees.items()})
 # * A handful of intents is most of the traffic.
 # * Labels are good to within the readers' agreement, and our readers were two of a kind.
 #
-# [04_eviction_policies](04_eviction_policies.ipynb) shows what a policy makes of an intent.
+# [03_intent_classifier](03_intent_classifier.ipynb) learns to tell the thirty apart in milliseconds.
