@@ -57,11 +57,11 @@ def plot_confusion(matrix: pd.DataFrame) -> Figure:
     """
     counts = matrix.to_numpy(float)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    fig, ax = plt.subplots(figsize=(2.6 + 0.2 * len(matrix), 2.2 + 0.2 * len(matrix)))
+    fig, ax = plt.subplots(figsize=(2.6 + 0.2 * len(matrix.columns), 2.2 + 0.2 * len(matrix)))
     image = ax.imshow(100 * shares, cmap="Blues", vmin=0, vmax=100)
     totals = [f"{name} ({int(n)})" for name, n in zip(matrix.index, counts.sum(1), strict=True)]
     ax.set_yticks(range(len(matrix)), totals, size=7)
-    ax.set_xticks(range(len(matrix)), matrix.columns, rotation=90, size=7)
+    ax.set_xticks(range(len(matrix.columns)), matrix.columns, rotation=90, size=7)
     ax.set(xlabel="predicted", ylabel="gold label (contexts)")
     ax.grid(visible=False)
     fig.colorbar(image, ax=ax, shrink=0.6, label="share of the row (%)")
@@ -74,14 +74,14 @@ def plot_reliability(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        ``model, confidence, accuracy, low, high, contexts``: one row per bin.
+        ``model, confidence, accuracy, accuracy_low, accuracy_high``: one row per bin.
     """
     fig, ax = plt.subplots(figsize=(5.2, 4.2))
     ax.plot([0, 1], [0, 1], color="0.7", lw=1, ls="--", marker="", label="as sure as right")
     for (model, rows), color, marker in zip(
         table.groupby("model", sort=False), (VERMILLION, BLUE, GREEN), "os^", strict=False
     ):
-        errors = [rows["accuracy"] - rows["low"], rows["high"] - rows["accuracy"]]
+        errors = [rows["accuracy"] - rows["accuracy_low"], rows["accuracy_high"] - rows["accuracy"]]
         ax.errorbar(
             rows["confidence"], rows["accuracy"], yerr=errors, color=color, marker=marker,
             lw=1, label=model,

@@ -10,6 +10,8 @@ import pandas as pd
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
+from iac_lib.traces.describe import wilson_interval
+
 BINS = 15
 HOTTEST = 100.0
 
@@ -28,22 +30,27 @@ def tabulate_reliability(
     Returns
     -------
     DataFrame
-        ``low, high`` (low < confidence <= high), ``requests``, and the means ``confidence``
-        and ``accuracy``, NaN in an empty bin.
+        ``low, high`` (low < confidence <= high), ``requests``, the means ``confidence`` and
+        ``accuracy``, and ``accuracy_low, accuracy_high``, its 95 % Wilson interval; NaN in an
+        empty bin.
     """
     confidence = probabilities.max(axis=1).astype(np.float64)
     right = (probabilities.argmax(axis=1) == truth).astype(np.float64)
     number = np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
     count = np.bincount(number, minlength=bins)
     edges = np.linspace(0, 1, bins + 1)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.bincount(number, right, bins) / count
+        low, high = wilson_interval(share, count)
         return pd.DataFrame(
             {
                 "low": edges[:-1],
                 "high": edges[1:],
                 "requests": count,
                 "confidence": np.bincount(number, confidence, bins) / count,
-                "accuracy": np.bincount(number, right, bins) / count,
+                "accuracy": share,
+                "accuracy_low": low,
+                "accuracy_high": high,
             }
         )
 

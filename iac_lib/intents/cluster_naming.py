@@ -87,12 +87,13 @@ def name_clusters(
     """
     if len(texts) != len(embeddings):
         raise ValueError(f"{len(texts)} texts have {len(embeddings)} embeddings")
-    clusters, centres = cluster(embeddings, count, seed)
+    points = spread_out(embeddings)
+    clusters, centres = cluster(points, count, seed)
     present = np.unique(clusters)
     metered = Metered(llm)
 
     def ask(number: int) -> IntentClass:
-        shown = find_representatives(embeddings, clusters, centres, number)
+        shown = find_representatives(points, clusters, centres, number)
         return name_cluster(metered, [texts[i] for i in shown])
 
     found = run_all(ask, present.tolist(), workers, "naming clusters")
@@ -109,6 +110,17 @@ def name_clusters(
     position = {name: code for code, name in enumerate(classes)}
     codes = np.array([position.get(names.get(number), -1) for number in clusters], np.int64)
     return NamedClusters(tuple(classes.values()), codes, clusters, tuple(problems), metered.usage)
+
+
+def spread_out(embeddings: np.ndarray) -> np.ndarray:
+    """Return float64[n, d]: embeddings less their mean, of length 1.
+
+    All of E5's point much the same way. Uncentred, k-means gives outliers clusters of their
+    own and leaves the rest in a few large ones.
+    """
+    centred = np.asarray(embeddings, np.float64) - np.mean(embeddings, axis=0)
+    length = np.linalg.norm(centred, axis=1, keepdims=True)
+    return centred / np.where(length == 0, 1, length)
 
 
 def cluster(embeddings: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -76,7 +76,13 @@ def test_a_confusion_matrix_shows_shares_of_rows_and_their_counts():
 
 def test_reliability_has_one_line_per_model_beside_the_diagonal():
     rows = [
-        {"model": m, "confidence": c, "accuracy": c - 0.1, "low": c - 0.2, "high": c}
+        {
+            "model": m,
+            "confidence": c,
+            "accuracy": c - 0.1,
+            "accuracy_low": c - 0.2,
+            "accuracy_high": c,
+        }
         for m in ("raw", "cooled")
         for c in (0.5, 0.9)
     ]

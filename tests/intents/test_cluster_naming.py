@@ -6,7 +6,12 @@ import re
 import numpy as np
 import pytest
 
-from iac_lib.intents.cluster_naming import cluster, find_representatives, name_clusters
+from iac_lib.intents.cluster_naming import (
+    cluster,
+    find_representatives,
+    name_clusters,
+    spread_out,
+)
 from iac_lib.llm.openai_api import OpenAILLM
 from iac_lib.llm.recorded import RecordedLLM
 from tests.chat_server import serve_chat
@@ -94,3 +99,18 @@ def test_wrong_counts_are_refused(requests):
         cluster(points, 101, seed=0)
     with pytest.raises(ValueError, match="100 texts have 99"):
         name_clusters(None, texts, points[1:], 4)
+
+
+def test_outliers_do_not_take_the_clusters():
+    rng = np.random.default_rng(2)
+    # Eight groups that differ little beside what all have in common, and a few loners.
+    common = 5 * rng.normal(size=32)
+    groups = rng.normal(size=(8, 32))
+    truth = np.repeat(np.arange(8), 30)
+    points = common + groups[truth] + 0.3 * rng.normal(size=(240, 32))
+    points = np.vstack([points, common + 6 * rng.normal(size=(6, 32))])
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    members, _ = cluster(spread_out(points), 8, seed=0)
+    pure = sum(np.bincount(truth[members[:240] == k]).max() for k in np.unique(members[:240]))
+    assert pure / 240 > 0.85
+    assert np.bincount(members).min() > 5
