@@ -5,6 +5,8 @@ VENV ?= .venv
 PROFILE ?= quick
 # Names of single notebooks, such as 05_cache_hit_rate; all of them if empty.
 NOTEBOOKS ?=
+# Names of single models, such as e5-small; those that make intents needs if empty.
+MODELS ?=
 CHROMIUM ?= /usr/bin/chromium
 
 BIN := $(VENV)/bin
@@ -31,7 +33,7 @@ help: ## Show this list
 setup: $(VENV)/.notebooks ## Make .venv and install the library and what the notebooks need
 
 models: $(VENV)/.models ## Install what embeds and labels, and fetch the models (1.4 GB)
-	$(BIN)/python -m iac_lib.models
+	$(BIN)/python -m iac_lib.models $(MODELS)
 
 figures: $(VENV)/.notebooks ## Run the notebooks and write figures/ (PROFILE=quick|traces|paper)
 	$(BIN)/python -m iac_lib.notebooks --profile $(PROFILE) $(NOTEBOOKS)
