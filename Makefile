@@ -14,7 +14,7 @@ comma := ,
 space := $(subst ,, )
 
 # uv does not read pip's configuration: hand it the local wheel folders that pip would look in.
-PIP_LINKS = $(shell $(PYTHON) -m pip config get global.find-links 2>/dev/null)
+PIP_LINKS = $(or $(PIP_FIND_LINKS),$(shell $(PYTHON) -m pip config get global.find-links 2>/dev/null))
 LINKS = $(subst $(space),$(comma),$(strip $(PIP_LINKS)))
 INSTALL_IN = $(if $(LINKS),UV_FIND_LINKS=$(LINKS)) $(BIN)/uv pip install --quiet --python
 INSTALL = $(INSTALL_IN) $(BIN)/python
@@ -91,9 +91,11 @@ $(VENV)/.notebooks: pyproject.toml | $(BIN)/uv
 	$(INSTALL) --editable ".[notebooks]"
 	touch $@
 
-# Without a local wheel of torch, uv takes the build that fits this machine: for a CPU it is a tenth.
+# Without a local wheel of torch, uv looks for the build that fits this machine: for a CPU it is a
+# tenth. Where torch's own index cannot be reached, PyPI's has to do.
 $(VENV)/.models: pyproject.toml | $(BIN)/uv
-	$(INSTALL) $(if $(LINKS),,--torch-backend=auto) --editable ".[models]"
+	$(if $(LINKS),,$(INSTALL) --torch-backend=auto --editable ".[models]" ||) \
+	    $(INSTALL) --editable ".[models]"
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/uv
