@@ -34,7 +34,9 @@
 PROFILE = "quick"
 SEEDS = 5
 SHAREGPT_JSON = None  # the whole ShareGPT; the paper profile needs it
-PREDICTED = None  # its predicted intents, from `python -m iac_lib.learn`; None is what ships
+PREDICTED = (
+    None  # its predicted intents, from `python -m iac_lib.learn --sharegpt`; None: those that ship
+)
 TYPED_CAPACITIES = [80_000, 120_000, 160_000, 200_000]
 
 # %%

@@ -71,7 +71,7 @@ def find_rows(table: pd.DataFrame, path: Path | None = None) -> pd.DataFrame:
         raise PredictionsMissing(
             f"{(rows < 0).sum():,} of {len(rows):,} requests have no predicted intent, the first "
             f"is turn {turn} of {conversation}; the shipped predictions are those of "
-            "sharegpt-prefix, python -m iac_lib.learn makes others"
+            "sharegpt-prefix, python -m iac_lib.learn --sharegpt FILE makes those of the whole"
         )
     return predictions.iloc[rows]
 

@@ -64,6 +64,9 @@ def main(arguments: list[str] | None = None) -> None:
         "--output", type=Path, default=cache_directory() / "intents", help="default: %(default)s"
     )
     parser.add_argument(
+        "--sharegpt", type=Path, help="the whole ShareGPT as JSON; default: the part on PyPI"
+    )
+    parser.add_argument(
         "--only",
         choices=["clusters", "latency"],
         help="let the language model name clusters, or time what was learned before",
@@ -71,7 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     folder = given.output
     weights = cache_directory() / "intents"
-    conversations = load_sharegpt()
+    conversations = load_sharegpt(given.sharegpt)
     labelled = find_labelled(conversations)
     if given.only == "clusters":
         write_csv(folder / "clusters.csv", record_clusters(conversations, labelled))

@@ -11,6 +11,8 @@ torch = pytest.importorskip("torch", reason="training needs torch: make models")
 
 from iac_lib.intents.training import PAPER_RECIPE, build_network, train_head  # noqa: E402
 
+pytestmark = pytest.mark.models
+
 INTENTS = tuple("abcdef")
 CODES = np.random.default_rng(0).integers(len(INTENTS), size=600)
 SHORT = Recipe(3e-3, epochs=4, batch_size=128, weight_decay=0.01, warm_up=0.05)

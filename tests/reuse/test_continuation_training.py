@@ -12,6 +12,8 @@ from iac_lib.reuse.continuation_training import (  # noqa: E402
     train_predictor,
 )
 
+pytestmark = pytest.mark.models
+
 D = 16
 CONVERSATIONS = np.repeat(np.arange(500), 4)
 TURNS = np.tile([1, 2, 3, 4], 500)
