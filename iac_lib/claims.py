@@ -71,15 +71,17 @@ def name_orderings(table: pd.DataFrame) -> list[str]:
     ----------
     table : DataFrame
         ``policy, mean, low, high`` at one point. IAC without intent stands in where
-        requests have no intents.
+        requests have no intents, LPC by turn where there is no learned predictor.
     """
     rows = table.set_index("policy")
     iac = "iac" if "iac" in rows.index else "iac-no-intent"
+    lpc = "lpc" if "lpc" in rows.index else "lpc-by-turn"
     pairs = [
-        (iac, "lpc-by-turn"), ("lpc-by-turn", "gdsf"), ("lpc-by-turn", "lru"), (iac, "wa"),
-        (iac, "full-horizon"), ("gdsf", "lru"), ("lru", "lfu"), ("tb+s", iac), ("tb+s", "tb"),
-        ("tb+s", "min"),
+        (iac, lpc), (lpc, "gdsf"), (lpc, "lru"), (iac, "wa"), (iac, "full-horizon"),
+        ("gdsf", "lru"), ("lru", "lfu"), ("tb+s", iac), ("tb+s", "tb"), ("tb+s", "min"),
     ]  # fmt: skip
+    if iac == "iac":
+        pairs.insert(1, (iac, "iac-no-intent"))
     sentences = []
     for better, worse in pairs:
         a, b = rows.loc[better], rows.loc[worse]

@@ -83,8 +83,12 @@ def test_every_check_can_say_no(claim, tmp_path):
 def test_orderings_are_named_with_their_numbers():
     table = pd.read_csv(FIGURES / "table_sharegpt.csv")
     sentences = claims.name_orderings(table)
-    assert any(s.startswith("iac-no-intent above lpc-by-turn: holds") for s in sentences)
     rows = table.set_index("policy")["mean"]
+    said = "holds" if rows["iac"] > rows["lpc"] else "does not hold"
+    assert any(s.startswith(f"iac above lpc: {said}") for s in sentences)
+    assert any(s.startswith("iac above iac-no-intent: ") for s in sentences)
+    unlabelled = claims.name_orderings(table[~table["policy"].isin(["iac", "lpc"])])
+    assert any(s.startswith("iac-no-intent above lpc-by-turn: holds") for s in unlabelled)
     assert f"{100 * rows['lru']:.1f} against {100 * rows['lfu']:.1f} %" in " ".join(sentences)
 
 

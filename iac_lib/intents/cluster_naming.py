@@ -23,14 +23,39 @@ SHOWN = 8
 ATTEMPTS = 3
 STARTS = 8
 PROMPT = """\
-Here are {count} requests of users to a chat assistant that resemble each other. What kind of \
-request are they? Give the kind a name of one to four English words in lower case joined by \
-underscores, and a description of at most 20 words. It is about the user's goal, neither a \
-language nor a single topic.
+Here are {count} requests of users to a chat assistant that resemble each other. What do these \
+users want in common? Give it a name of one to four English words in lower case joined by \
+underscores, and a description of at most 20 words. It is about the goal, neither a language nor \
+the topic of a single request.
 
 {requests}
 
 Answer with one JSON object with "name" and "description", and nothing else."""
+# A small model that is shown no example names the question instead of the requests.
+EXAMPLES = (
+    (
+        (
+            "[turn 1] what can I cook with leftover rice",
+            "[turn 2] and without eggs?",
+            "[turn 1] easy dessert for twelve people",
+        ),
+        '{"name": "cooking_ideas", "description": "What to cook, from what is there or for whom."}',
+    ),
+    (
+        (
+            "[turn 1] Translate this letter into Polish: Dear Anna, ...",
+            "[turn 3] now in Czech",
+            "[turn 1] how do you say 'see you soon' in Korean",
+        ),
+        '{"name": "translation", "description": "A text to be carried into another language."}',
+    ),
+)
+# Words that fit any request: a name made of these alone says nothing.
+EMPTY_WORDS = {
+    "and", "chat", "class", "general", "kind", "message", "messages", "multiple", "no", "of",
+    "question", "questions", "request", "requests", "template", "text", "type", "user", "users",
+    "various",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -163,12 +188,17 @@ def name_cluster(llm: LLM, requests: list[str]) -> IntentClass:
     LLMError
         If no answer of several holds exactly one class.
     """
-    listed = "\n\n".join(f"{i}. {text}" for i, text in enumerate(requests, start=1))
-    messages = [{"role": "user", "content": PROMPT.format(count=len(requests), requests=listed)}]
+    messages = []
+    for shown, answer in EXAMPLES:
+        messages += [
+            {"role": "user", "content": write_question(shown)},
+            {"role": "assistant", "content": answer},
+        ]
+    messages.append({"role": "user", "content": write_question(requests)})
     for _ in range(ATTEMPTS):
         answer = llm.complete(messages, max_tokens=128)
         try:
-            return read_classes(answer.text, 1)[0]
+            return refuse_empty(read_classes(answer.text, 1)[0])
         except ClassListError as complaint:
             problem = complaint
         messages = [
@@ -177,3 +207,18 @@ def name_cluster(llm: LLM, requests: list[str]) -> IntentClass:
             {"role": "user", "content": str(problem)},
         ]
     raise LLMError(f"no usable name in {ATTEMPTS} answers, the last one: {problem}")
+
+
+def write_question(requests: Sequence[str]) -> str:
+    """Return the question that asks for a name of these requests."""
+    listed = "\n\n".join(f"{i}. {text}" for i, text in enumerate(requests, start=1))
+    return PROMPT.format(count=len(requests), requests=listed)
+
+
+def refuse_empty(named: IntentClass) -> IntentClass:
+    """Return the class, or raise `ClassListError` if its name would fit any request."""
+    if EMPTY_WORDS.issuperset(named.name.split("_")):
+        raise ClassListError(
+            f"{named.name} fits any request. Name what these users want to have in the end."
+        )
+    return named

@@ -28,7 +28,7 @@ def server():
 
 
 def name(body):
-    (kind,) = set(re.findall(r"kind=(\w+)", body["messages"][0]["content"]))
+    (kind,) = set(re.findall(r"kind=(\w+)", str(body["messages"])))
     return json.dumps({"name": kind, "description": f"About {kind}."})
 
 
@@ -114,3 +114,18 @@ def test_outliers_do_not_take_the_clusters():
     pure = sum(np.bincount(truth[members[:240] == k]).max() for k in np.unique(members[:240]))
     assert pure / 240 > 0.85
     assert np.bincount(members).min() > 5
+
+
+def test_a_name_that_fits_any_request_is_sent_back(server, requests):
+    texts, points, _ = requests
+
+    def reply(body):
+        complained = "fits any request" in body["messages"][-1]["content"]
+        return (
+            name(body) if complained else json.dumps({"name": "request_type", "description": "x"})
+        )
+
+    server.reply = reply
+    found = name_clusters(open_llm(server), texts, points, 4)
+    assert sorted(each.name for each in found.classes) == sorted(KINDS)
+    assert found.usage.requests == 8
