@@ -196,11 +196,17 @@ class HubEmbedder(TransformerEmbedder):
 
 
 def batches(tokens: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield rows of like length together, so many that padded they fill `BATCH_TOKENS`."""
+    """Yield rows of like length together, so many that padded they fill `BATCH_TOKENS`.
+
+    No row is padded to more than twice its length: in a few queries of any length most of the
+    work would be padding.
+    """
     order = np.argsort(tokens, kind="stable")[::-1]
     start = 0
     while start < len(order):
-        count = max(1, BATCH_TOKENS // int(tokens[order[start]]))
+        longest = int(tokens[order[start]])
+        alike = np.searchsorted(-2 * tokens[order].astype(np.int64), -longest, side="right")
+        count = max(1, min(BATCH_TOKENS // longest, int(alike) - start))
         yield order[start : start + count]
         start += count
 

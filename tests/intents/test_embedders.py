@@ -60,6 +60,8 @@ def test_batches_cover_every_text_once_and_stay_small(lengths):
     got = list(batches(tokens))
     assert sorted(row for batch in got for row in batch) == list(range(len(tokens)))
     assert all(tokens[batch].max() * len(batch) <= BATCH_TOKENS for batch in got)
+    # No row is padded to more than twice its length.
+    assert all(2 * tokens[rows].min() >= tokens[rows].max() for rows in got)
 
 
 def test_whatever_changes_a_vector_changes_the_key():
