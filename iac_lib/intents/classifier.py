@@ -85,7 +85,20 @@ class Head:
         return len(self.arrays["norm.weight"])
 
     def logits(self, embeddings: np.ndarray) -> np.ndarray:
-        """Return float32[n, K] (or [K]) for `embeddings`, float32[n, d] (or [d])."""
+        """Return float32[n, K] (or [K]) for `embeddings`, float32[n, d] (or [d]).
+
+        Raises
+        ------
+        ValueError
+            If they are of another length, or not finite: any class would be the largest then.
+        """
+        if embeddings.shape[-1] != self.dimension:
+            raise ValueError(
+                f"the head takes embeddings of {self.dimension} numbers ({self.embedder}), got "
+                f"{embeddings.shape[-1]}"
+            )
+        if not np.isfinite(embeddings).all():
+            raise ValueError("an embedding is not finite: embed its text again")
         if embeddings.ndim == 1 or len(embeddings) <= BATCH:
             return self.forward(embeddings)
         logits = np.empty((len(embeddings), len(self.intents)), np.float32)
@@ -144,7 +157,9 @@ class Head:
         card = read_card(path, FORMAT)
         if missing := [name for name in CARD_FIELDS if name not in card]:
             raise WeightsError(f"the card of {path} lacks {', '.join(missing)}")
-        names = tuple(card["intents"])
+        if not isinstance(card["intents"], list):
+            raise WeightsError(f"the card of {path} lists no intents, but {card['intents']!r}")
+        names = tuple(map(str, card["intents"]))
         said = {"classes": len(names), "sha256": hash_intents(names)}
         if card["taxonomy"] != said:
             raise WeightsError(f"the card of {path} lists other intents than those it hashes")

@@ -69,6 +69,8 @@ class IntentClassifier:
         ValueError
             If a request has no query, or more queries than turns.
         """
+        if len(queries) != len(turns):
+            raise ValueError(f"{len(queries)} requests and {len(turns)} turns: give one for each")
         windows = [mark_window(q, t) for q, t in zip(queries, turns, strict=True)]
         row = {text: i for i, text in enumerate(dict.fromkeys(t for w in windows for t in w))}
         if not row:
@@ -103,8 +105,18 @@ class IntentClassifier:
 
 
 def mark_window(queries: Sequence[str], turn: int) -> list[str]:
-    """Return the last four `queries`, marked with their turns; the last is of `turn`."""
+    """Return the last four `queries`, marked with their turns; the last is of `turn`.
+
+    Raises
+    ------
+    ValueError
+        If `queries` is not a list of texts, or there cannot be as many at this turn.
+    """
+    if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
+        raise ValueError(f"queries must be a list of texts, oldest first, got {queries!r:.80}")
+    if not (np.isfinite(turn) and turn == int(turn)):
+        raise ValueError(f"a turn is a whole number from 1, got {turn}")
     window = queries[-CONTEXT_QUERIES:]
     if not 0 < len(window) <= turn:
         raise ValueError(f"turn {turn} cannot have {len(window)} queries: give those up to it")
-    return mark_queries(window, range(turn - len(window) + 1, turn + 1))
+    return mark_queries(window, range(int(turn) - len(window) + 1, int(turn) + 1))

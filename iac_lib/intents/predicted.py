@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from iac_lib.intents.evaluation import merge_probabilities
 from iac_lib.intents.taxonomy import group_codes, load_taxonomy
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 STEPS = 255  # a probability is stored as a whole number of 255ths
 KEYS = ["conversation_id", "turn"]
+COLUMNS = [*KEYS, "intent", "probabilities", "follow_up"]
 
 
 class PredictionsMissing(LookupError):
@@ -49,11 +52,27 @@ def load_predictions(path: Path | None = None) -> pd.DataFrame:
     DataFrame
         Indexed by ``conversation_id, turn``: ``intent`` (code among the thirty),
         ``probabilities`` (uint8[30] in 255ths), ``follow_up`` (probability of a next turn).
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged or holds something else.
+    FileNotFoundError
+        If there is none.
     """
-    if path is not None:
-        return pd.read_parquet(path).set_index(KEYS)
-    with as_file(files("iac_lib") / "data" / "intents" / "predicted.parquet") as shipped:
-        return pd.read_parquet(shipped).set_index(KEYS)
+    if path is None:
+        with as_file(files("iac_lib") / "data" / "intents" / "predicted.parquet") as shipped:
+            return pd.read_parquet(shipped).set_index(KEYS)
+    try:
+        table = pq.read_table(path).to_pandas()
+    except pa.ArrowException as damage:
+        raise ValueError(f"{path} is no whole Parquet file; make it anew ({damage})") from damage
+    if missing := [name for name in COLUMNS if name not in table]:
+        raise ValueError(
+            f"{path} holds no predictions: it lacks {', '.join(missing)}; give a file that "
+            "python -m iac_lib.learn wrote"
+        )
+    return table.set_index(KEYS)
 
 
 def find_rows(table: pd.DataFrame, path: Path | None = None) -> pd.DataFrame:

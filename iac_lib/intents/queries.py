@@ -12,14 +12,18 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from iac_lib.intents.contexts import CONTEXT_QUERIES
+from iac_lib.traces.sharegpt import mend
 
 REQUEST_TOKENS = 1024
 QUERY_TOKENS = REQUEST_TOKENS // CONTEXT_QUERIES
 
 
 def mark_queries(texts: Iterable[str], turns: Iterable[int]) -> list[str]:
-    """Return each query with its turn in front, as in ``[turn 3] And in French?``."""
-    return [f"[turn {turn}] {text}" for text, turn in zip(texts, turns, strict=True)]
+    """Return each query with its turn in front, as in ``[turn 3] And in French?``.
+
+    Halves of surrogate pairs, which no tokenizer takes, become question marks.
+    """
+    return [f"[turn {turn}] {mend(text)}" for text, turn in zip(texts, turns, strict=True)]
 
 
 def cut_tokens(ids: Sequence[int], limit: int) -> list[int]:

@@ -65,6 +65,16 @@ class Settings:
     attempts: int = 3
     workers: int = 8
 
+    def __post_init__(self) -> None:
+        for name in ("batch", "most", "attempts", "workers"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.added < 0 or not 0 <= self.rarest < 1:
+            raise ValueError(
+                f"added must not be negative and rarest be a share below 1, got added "
+                f"{self.added} and rarest {self.rarest}"
+            )
+
 
 @dataclass(frozen=True)
 class Discovery:
@@ -137,7 +147,11 @@ def discover_intents(
     ------
     LLMError
         If no request could be summarised.
+    ValueError
+        If there are no texts.
     """
+    if not len(texts):
+        raise ValueError("there are no texts to find intents in")
     run = Run(llm, settings or Settings())
     summaries = run.summarise(texts)
     known = [request for request, summary in enumerate(summaries) if summary is not None]

@@ -144,3 +144,21 @@ def test_nothing_is_written_under_a_wrong_name_or_with_a_wrong_card(head, tmp_pa
     with pytest.raises(WeightsError, match="is not JSON"):
         Head(head.arrays, THIRTY, "e", {"seed": object()}).save(tmp_path / "head.safetensors")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_embeddings_that_are_no_numbers_are_refused(head, wrong):
+    embeddings = np.zeros((3, head.dimension), np.float32)
+    embeddings[1, 2] = wrong
+    for given in (embeddings, embeddings[1]):
+        with pytest.raises(ValueError, match="not finite"):
+            head.probabilities(given)
+    with pytest.raises(ValueError, match=f"takes embeddings of {head.dimension}"):
+        head.probabilities(np.zeros((2, head.dimension + 1), np.float32))
+
+
+def test_a_card_without_a_list_of_intents_is_refused(saved):
+    card = json.loads(saved.with_suffix(".json").read_text())
+    saved.with_suffix(".json").write_text(json.dumps({**card, "intents": 5}))
+    with pytest.raises(WeightsError, match="lists no intents"):
+        Head.load(saved)

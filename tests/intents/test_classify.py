@@ -86,3 +86,25 @@ def test_queries_that_do_not_fit_the_turn_are_refused(classifier, queries, turn)
 def test_a_head_of_another_embedder_is_refused():
     with pytest.raises(WeightsError, match=r"trained on e5 .* not on letters"):
         IntentClassifier(LetterEmbedder(), make_head("e5"))
+
+
+@pytest.mark.parametrize(
+    ("queries", "turn", "problem"),
+    [
+        ("hello", 1, "list of texts"),
+        ([None], 1, "list of texts"),
+        (["a"], 1.5, "whole number"),
+        (["a"], float("nan"), "whole number"),
+        (["a"], float("inf"), "whole number"),
+    ],
+)
+def test_what_is_no_request_is_refused(classifier, queries, turn, problem):
+    with pytest.raises(ValueError, match=problem):
+        classifier.predict_one(queries, turn)
+    with pytest.raises(ValueError, match=problem):
+        classifier.predict([queries], [turn])
+
+
+def test_every_request_needs_a_turn(classifier):
+    with pytest.raises(ValueError, match="2 requests and 1 turns"):
+        classifier.predict([["a"], ["b"]], [1])

@@ -72,3 +72,14 @@ def test_other_conversations_are_refused_by_name():
     with pytest.raises(PredictionsMissing, match=r"turn 1 of new.*iac_lib\.learn"):
         label_conversations(other)
     assert label_if_predicted(other) is other
+
+
+def test_a_file_without_predictions_is_refused(tmp_path):
+    (tmp_path / "cut.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ValueError, match="no whole Parquet file"):
+        load_predictions(tmp_path / "cut.parquet")
+    pd.DataFrame({"conversation_id": ["a"]}).to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(ValueError, match="lacks turn, intent"):
+        load_predictions(tmp_path / "other.parquet")
+    with pytest.raises(FileNotFoundError):
+        load_predictions(tmp_path / "none.parquet")

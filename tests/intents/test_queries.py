@@ -40,3 +40,11 @@ def test_windows_are_the_last_four_queries_of_the_same_conversation(lengths):
     ]
     got = [list(range(a, b + 1)) for a, b in zip(first, last, strict=True)]
     assert got == expected
+
+
+@given(st.text(st.characters(min_codepoint=0), max_size=20), st.integers(1, 99))
+def test_any_text_becomes_one_that_can_be_encoded(text, turn):
+    (marked,) = mark_queries([text], [turn])
+    assert marked.encode() and marked.startswith(f"[turn {turn}] ")
+    (broken,) = mark_queries(["a\ud800b"], [turn])
+    assert broken.endswith("a?b")

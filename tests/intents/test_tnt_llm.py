@@ -194,3 +194,12 @@ def test_the_most_frequent_class_is_never_dropped():
     kept, dropped = drop_rare(classes, ["b", "a", "a", NONE, None], 0.9)
     assert [each.name for each in kept] == ["a"] and dropped == {"b"}
     assert share_covered(["a", NONE, None, "b"]) == 0.5
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"batch": 0}, {"most": 0}, {"attempts": 0}, {"workers": -1}, {"added": -1}, {"rarest": 1}],
+)
+def test_settings_that_cannot_work_are_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Settings(**wrong)
