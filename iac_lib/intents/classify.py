@@ -6,19 +6,25 @@ Knows text and turns; not what a policy makes of an intent.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
+from iac_lib.files import cache_directory
 from iac_lib.intents.classifier import Head
 from iac_lib.intents.contexts import CONTEXT_QUERIES
-from iac_lib.intents.embedders import pool_requests
-from iac_lib.intents.queries import mark_queries
+from iac_lib.intents.embedders import E5Small, pool_requests
+from iac_lib.intents.embedding_cache import embed_cached
+from iac_lib.intents.queries import mark_queries, window_rows
 from iac_lib.intents.weights import WeightsError
 
 if TYPE_CHECKING:
     from iac_lib.intents.embedders import Embedder
+    from iac_lib.traces.conversations import Conversations
 
 REMEMBERED = 4096
 
@@ -46,6 +52,47 @@ class IntentClassifier:
         self.embedder, self.head = embedder, head
         # While a conversation goes on, only its newest query is one that was not seen before.
         self._embed_one = lru_cache(REMEMBERED)(lambda text: embedder.embed([text]))
+
+    @classmethod
+    def load(cls, path: str | Path | None = None) -> IntentClassifier:
+        """Return the classifier that ``make intents`` trained, on e5-small.
+
+        Parameters
+        ----------
+        path : path or None
+            Weights of a head; None is where ``make intents`` leaves them.
+
+        Raises
+        ------
+        WeightsError
+            If they are missing, damaged, or of another embedder.
+        """
+        path = cache_directory() / "intents" / "classifier.safetensors" if path is None else path
+        if not Path(path).is_file():
+            raise WeightsError(f"there is no classifier at {path}: make intents trains one")
+        return cls(E5Small(), Head.load(path))
+
+    def label(self, conversations: Conversations) -> Conversations:
+        """Return `conversations` with the intent of every turn.
+
+        Parameters
+        ----------
+        conversations : Conversations
+            With ``user_text``. Every query is embedded once, for all the turns it is read in.
+
+        Raises
+        ------
+        ValueError
+            If they carry no text.
+        """
+        turns = conversations.turns
+        if "user_text" not in turns:
+            raise ValueError(f"{conversations.name} has no user_text to read intents from")
+        means, tokens = embed_cached(self.embedder, mark_queries(turns["user_text"], turns["turn"]))
+        pooled = pool_requests(means, tokens, *window_rows(turns["turn"].to_numpy()))
+        codes = self.head.logits(pooled).argmax(axis=-1)
+        intents = pd.Categorical.from_codes(codes, categories=list(self.head.intents))
+        return replace(conversations, turns=turns.assign(intent=intents))
 
     def predict(
         self, queries: Sequence[Sequence[str]], turns: Sequence[int]

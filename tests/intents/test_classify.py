@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from iac_lib.intents.classifier import Head, name_shapes
 from iac_lib.intents.classify import IntentClassifier
 from iac_lib.intents.weights import WeightsError
+from iac_lib.traces.conversations import Conversations
 from tests.intents.embeddings import LetterEmbedder
 
 # "[turn 1] " adds the letters t, u, r, n to every query.
@@ -108,3 +112,26 @@ def test_what_is_no_request_is_refused(classifier, queries, turn, problem):
 def test_every_request_needs_a_turn(classifier):
     with pytest.raises(ValueError, match="2 requests and 1 turns"):
         classifier.predict([["a"], ["b"]], [1])
+
+
+def test_labelling_conversations_is_predicting_every_request(classifier, monkeypatch, tmp_path):
+    monkeypatch.setenv("IAC_CACHE", str(tmp_path))
+    texts = [["one", "two", "three", "four", "five", "six"], ["alone"]]
+    rows = [
+        (f"c{c}", t, 3, 3, text) for c, said in enumerate(texts) for t, text in enumerate(said, 1)
+    ]
+    columns = ["conversation_id", "turn", "user_tokens", "output_tokens", "user_text"]
+    chats = Conversations("mine", pd.DataFrame(rows, columns=columns))
+    labelled = classifier.label(chats)
+    queries = [said[:t] for said in texts for t in range(1, len(said) + 1)]
+    codes, _ = classifier.predict(queries, chats.turns["turn"].tolist())
+    assert labelled.turns["intent"].cat.codes.tolist() == codes.tolist()
+    assert tuple(labelled.turns["intent"].cat.categories) == INTENTS
+    with pytest.raises(ValueError, match="mine has no user_text"):
+        classifier.label(replace(chats, turns=chats.turns.drop(columns="user_text")))
+
+
+def test_without_a_trained_head_it_says_how_to_get_one(monkeypatch, tmp_path):
+    monkeypatch.setenv("IAC_CACHE", str(tmp_path))
+    with pytest.raises(WeightsError, match="make intents"):
+        IntentClassifier.load()
