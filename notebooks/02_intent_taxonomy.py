@@ -247,8 +247,7 @@ pd.DataFrame(measured, index=["purity", "if shuffled"]).T
 # shown: embeddings of 1,000 training requests are clustered, and the model sees the eight requests
 # nearest to each centre (`iac_lib.intents.cluster_naming`). That is a variant of ours, recorded once
 # (`python -m iac_lib.learn --only clusters`); `purity` is the share of a class's requests that carry
-# its commonest intent of the paper's thirty. A row without a name holds clusters for which the
-# model gave none.
+# its commonest intent of the paper's thirty.
 
 # %%
 from importlib.resources import files
@@ -261,9 +260,10 @@ pure = (clusters["purity"] * clusters["requests"]).sum() / clusters["requests"].
 print(f"{clusters['name'].nunique()} names; purity over all requests {pure:.2f}")
 
 # %% [markdown]
-# The clusters are sensible, the names less so: a model of this size describes one of the requests
-# that it was shown rather than what they have in common. Good enough to browse a new data set, not
-# to make a taxonomy.
+# Most names can be used: marketing, scripts, errors, stories, small talk are told apart. A few echo
+# the examples that the model was shown, or describe one request of many. And clusters of embeddings
+# are about topics as much as about goals, so a class is far less pure than the labels of a large
+# model. Good enough to browse a new data set, not to make a taxonomy.
 #
 # ## 3. What would that cost?
 #
