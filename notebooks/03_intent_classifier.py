@@ -245,8 +245,10 @@ save_table("lpc_predictor", quality.rename_axis("scores"), "sharegpt-prefix, sec
 quality
 
 # %% [markdown]
-# Knowing only how often each turn was followed is as good. In ShareGPT the length of a conversation
-# is hardly written in its queries: people shared chats for what was in them, not for how they ended.
+# Knowing only how often each turn was followed is about as good on average: in ShareGPT the length of
+# a conversation is hardly written in its queries. For a cache the two are not the same, though. By
+# turn, all requests of a turn score alike and recency decides among them; a learned score tells them
+# apart. Notebook 05 shows LPC with either.
 #
 # ## What to take along
 #
